@@ -1,7 +1,7 @@
-//! The Python package `queens`: the crate `queens` with Python's types and errors.
+//! The Python package `queens_count`: the crate `queens` with Python's types and errors.
 //!
 //! It deliberately knows nothing of how queens are counted, placed or drawn. The comments on public
-//! items are the docstrings for Python's users. `queens.pyi` has the types.
+//! items are the docstrings for Python's users. `queens_count.pyi` has the types.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError, PyRuntimeError, PyValueErr
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use queens::{
-    Completion, Construction, Counting, CountingError, Problem, Rules, Square, Start,
+    Completion, Construction, Counting, CountingError, Problem, Rules, Shard, Square, Start,
     complete_until,
 };
 use queens_solve::board::squares::parse_squares;
@@ -26,7 +26,7 @@ const STEP: Duration = Duration::from_millis(20);
 /// The largest board that can be drawn.
 const LARGEST_DRAWING: u32 = 200;
 
-#[pymodule(name = "queens")]
+#[pymodule(name = "queens_count")]
 fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add(
         "__doc__",
@@ -49,6 +49,9 @@ fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
 ///     knights).
 /// given: names of squares that have a queen, such as "a1 c2" or ["a1", "c2"]; with the problem
 ///     "total" only.
+/// shard: (index, shards), to count one of many equal parts of the board, from (1, shards) to
+///     (shards, shards). The counts of all of them add up to the whole, if one version of this
+///     package counts them. With the problem "fundamental" there are none.
 /// threads: how many threads count, all processors by default.
 /// progress: is called with the fraction of tasks that are done, about fifty times a second at
 ///     most.
@@ -61,14 +64,15 @@ fn library(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// threads.
 #[pyfunction]
 #[pyo3(
-    signature = (n, *, problem = "total", given = Squares::default(), threads = None, progress = None),
-    text_signature = "(n, *, problem='total', given=(), threads=None, progress=None)"
+    signature = (n, *, problem = "total", given = Squares::default(), shard = None, threads = None, progress = None),
+    text_signature = "(n, *, problem='total', given=(), shard=None, threads=None, progress=None)"
 )]
 fn count(
     py: Python<'_>,
     n: Size,
     problem: &str,
     given: Squares,
+    shard: Option<Part>,
     threads: Option<Threads>,
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<u128> {
@@ -91,6 +95,9 @@ fn count(
                 let done = progress.tasks_done as f64 / progress.tasks as f64;
                 fraction.store(done.to_bits(), Ordering::Relaxed);
             });
+            if let Some(Part(shard)) = shard {
+                counting = counting.shard(shard);
+            }
             if let Some(Threads(threads)) = threads {
                 counting = counting.threads(threads);
             }
@@ -232,7 +239,7 @@ fn draw(placement: &Placement, format: &str) -> PyResult<String> {
 /// text: "2 4 1 3", "b1 d2 a3 c4" or a drawn board.
 ///
 /// Raises ValueError if the queens are not a placement.
-#[pyclass(frozen, eq, ord, hash, sequence, module = "queens")]
+#[pyclass(frozen, eq, ord, hash, sequence, module = "queens_count")]
 #[derive(PartialEq, PartialOrd, Hash)]
 struct Placement(queens::Placement);
 
@@ -325,7 +332,7 @@ impl Placement {
 }
 
 /// An iterator over placements.
-#[pyclass(name = "Solutions", module = "queens")]
+#[pyclass(name = "Solutions", module = "queens_count")]
 struct Listing(queens::Solutions);
 
 #[pymethods]
@@ -382,6 +389,25 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
     }
 }
 
+/// A shard of a board: its number and the number of shards.
+struct Part(Shard);
+
+impl<'py> FromPyObject<'_, 'py> for Part {
+    type Error = PyErr;
+
+    fn extract(shard: Borrowed<'_, 'py, PyAny>) -> PyResult<Part> {
+        let reason = || {
+            let most = Shard::MOST;
+            let numbers = "give (INDEX, SHARDS) with INDEX from 1 to SHARDS";
+            format!("{} is no shard: {numbers}, and at most {most} shards", shard.to_owned())
+        };
+        match shard.extract() {
+            Ok((index, of)) => Shard::new(index, of).map(Part).map_err(|_| value_error(reason())),
+            Err(error) => Err(value_error_if_overflow(shard.py(), error, reason)),
+        }
+    }
+}
+
 /// Squares by their names: a text, or texts of one square each.
 #[derive(Default)]
 struct Squares(Vec<Square>);
@@ -426,7 +452,7 @@ fn start(n: Size, problem: &str, given: &Squares, blocked: &Squares) -> PyResult
 fn counting_error(error: CountingError) -> PyErr {
     let reason = error.to_string();
     match error {
-        CountingError::Plan(_) => PyValueError::new_err(reason),
+        CountingError::Plan(_) | CountingError::Orbits => PyValueError::new_err(reason),
         _ => PyRuntimeError::new_err(reason),
     }
 }

@@ -14,10 +14,9 @@ import xml.etree.ElementTree as xml
 
 import pytest
 
-import queens
+import queens_count as queens
 
-ROOT = pathlib.Path(__file__).parents[2]
-VECTORS = json.loads((ROOT / "crates/farm/src/known/counts.json").read_text())
+VECTORS = json.loads(pathlib.Path(__file__).with_name("counts.json").read_text())
 PROBLEMS = ["total", "fundamental", "toroidal", "superqueens"]
 
 
@@ -48,6 +47,18 @@ def test_given_queens_are_counted_up_to_size_64():
     assert queens.count(64, given=queens.solve(64).squares) == 1
     with pytest.raises(ValueError, match="65"):
         queens.count(65, given="a1")
+
+
+@pytest.mark.parametrize("problem", ["total", "toroidal", "superqueens"])
+def test_shards_add_up_to_the_whole(problem):
+    for n in [1, 11, 13, 15] if problem == "total" else [11]:
+        parts = [queens.count(n, problem=problem, shard=(index, 5)) for index in range(1, 6)]
+        assert sum(parts) == known(problem, n).get(n)
+    assert queens.count(10, shard=(1, 1)) == queens.count(10, shard=None) == queens.count(10)
+
+
+def test_other_processes_find_the_function_by_its_name():
+    assert pickle.loads(pickle.dumps(queens.count)) is queens.count
 
 
 def test_solutions_are_searched_when_they_are_asked_for():
@@ -113,6 +124,10 @@ def test_drawings_show_the_queens():
         (lambda: queens.count(7, given="a1", problem="toroidal"), "list those of toroidal"),
         (lambda: queens.count(8, threads=0), "0: give threads from 1"),
         (lambda: queens.count(8, threads=-5), "-5: give threads from 1"),
+        (lambda: queens.count(8, shard=(0, 64)), "(0, 64) is no shard: give (INDEX, SHARDS)"),
+        (lambda: queens.count(8, shard=(-1, 64)), "(-1, 64) is no shard"),
+        (lambda: queens.count(8, shard=(1, 10**9)), "at most 1048576 shards"),
+        (lambda: queens.count(8, shard=(1, 2), problem="fundamental"), "the shards of the total"),
         (lambda: queens.solve(3), "sizes 2 and 3 have no placement"),
         (lambda: queens.solutions(8, given="a1", blocked="a1"), "blocked square"),
         (lambda: queens.Placement([0, 1]), "a1 and b2 attack each other"),
@@ -134,6 +149,9 @@ def test_wrong_types_are_type_errors():
             call()
     with pytest.raises(TypeError):
         queens.count(8, given=[1])
+    for shard in ["3/64", 3, (1, 2, 3)]:
+        with pytest.raises((TypeError, ValueError)):
+            queens.count(8, shard=shard)
 
 
 def test_progress_rises_to_one():
@@ -178,7 +196,7 @@ def test_other_threads_run_during_a_count():
 def test_control_c_ends_it(call):
     # A process that a shell has begun in the background ignores the signal.
     program = f"""
-import queens, signal, time
+import queens_count as queens, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("begun", flush=True)
 try:
@@ -216,7 +234,7 @@ def test_an_interrupted_iterator_goes_on():
 
 def test_the_type_hints_are_those_of_the_module():
     assert pathlib.Path(queens.__file__).with_name("py.typed").exists()
-    stubtest = [sys.executable, "-m", "mypy.stubtest", "queens", "--ignore-missing-stub"]
+    stubtest = [sys.executable, "-m", "mypy.stubtest", "queens_count", "--ignore-missing-stub"]
     # The folder is a temporary one. Here, mypy would leave a folder and find the stubs a second
     # time.
     with tempfile.TemporaryDirectory() as folder:

@@ -35,6 +35,7 @@ def count(
     *,
     problem: _Problem = "total",
     given: _Squares = (),
+    shard: Union[tuple[int, int], None] = None,
     threads: Union[int, None] = None,
     progress: Union[Callable[[float], object], None] = None,
 ) -> int: ...
