@@ -51,8 +51,8 @@ impl Shard {
         self.of == 1
     }
 
-    /// Its ordinals, of a plan with `tasks` tasks, as ascending ranges that are not empty. All shards
-    /// together have each ordinal once.
+    /// Its ordinals, of a plan with `tasks` tasks, as ascending ranges that are not empty. All
+    /// shards together have each ordinal once.
     pub fn ordinals(self, tasks: u64) -> impl Iterator<Item = Range<u64>> {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let blocks = if self.is_all() { 1 } else { (of * Shard::BLOCKS).min(tasks) };

@@ -81,8 +81,8 @@ pub enum CountingError {
 pub struct Progress {
     /// The number of tasks that have been counted.
     pub tasks_done: u64,
-    /// The number of all tasks of the problem, or of its shard. The costs of tasks differ by large factors, so the share of counted
-    /// tasks is only roughly the share of time.
+    /// The number of all tasks of the problem, or of its shard. The costs of tasks differ by large
+    /// factors, so the share of counted tasks is only roughly the share of time.
     pub tasks: u64,
     /// The sum over the counted tasks.
     pub placements: u128,

@@ -29,6 +29,7 @@ mod header;
 mod lines;
 mod new_file;
 mod recount;
+mod reports;
 mod running;
 mod verdict;
 
@@ -40,5 +41,6 @@ pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
 pub use new_file::{NewFile, WrittenFile, gzip};
 pub use recount::{RecountEffort, Recounted, recount};
+pub use reports::reports;
 pub use running::Content;
 pub use verdict::Verdict;

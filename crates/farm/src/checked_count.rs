@@ -1,6 +1,7 @@
 //! The count of a range in three forms that do not fail alike: a sum, a residue and a digest.
 
 use std::fmt;
+use std::num::TryFromIntError;
 use std::str::FromStr;
 
 use crate::Fingerprint;
@@ -83,6 +84,17 @@ impl Digest {
     #[must_use]
     pub fn join(self, other: Digest) -> Digest {
         Digest(self.0.wrapping_add(other.0))
+    }
+}
+
+/// Fails if the count passes 2^64 - 1. The residue is that of the count: what was a result has lost
+/// the one that was accumulated independently.
+impl TryFrom<CountResult> for CheckedCount {
+    type Error = TryFromIntError;
+
+    fn try_from(result: CountResult) -> Result<CheckedCount, TryFromIntError> {
+        let count = u64::try_from(result.count)?;
+        Ok(CheckedCount { count, residue: count % MODULUS, digest: result.digest })
     }
 }
 

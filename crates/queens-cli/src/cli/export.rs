@@ -1,5 +1,6 @@
 //! `queens export`: evidence of a count, for others to check.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -8,16 +9,18 @@ use evidence::{Exported, NewFile};
 use farm::{JobId, JobState, Known, Refusal};
 use ledger::{Evidence, LedgerFault, unix_ms};
 use serde_json::json;
+use tempfile::TempDir;
 
 use super::client::{Client, ClientArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, usage};
 use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct ExportArgs {
     /// The job's number
     job: u64,
-    /// The file to write; it must not exist yet. It is compressed by gzip if its name ends in .gz
+    /// The file to write, or `-` for standard output; it must not exist yet. It is compressed by
+    /// gzip if its name ends in .gz
     bundle: PathBuf,
     /// The ledger that has the job; its coordinator may go on meanwhile [default: the coordinator
     /// is asked]
@@ -27,11 +30,30 @@ pub(super) struct ExportArgs {
     client: ClientArgs,
 }
 
-pub(super) async fn export(args: ExportArgs) -> Result<(), Failure> {
+pub(super) async fn export(mut args: ExportArgs) -> Result<(), Failure> {
+    // The text is complete, and checked if it was downloaded, before any of it is printed.
+    let folder = match args.bundle.as_os_str() == "-" {
+        true if args.client.json => {
+            return usage("--json and `-` both print: leave out one of them");
+        }
+        true => Some(
+            TempDir::with_prefix("queens-export-")
+                .map_err(|error| Failure::output("the folder of temporary files", error))?,
+        ),
+        false => None,
+    };
+    if let Some(folder) = &folder {
+        args.bundle = folder.path().join("bundle");
+    }
     let Exported { header, name } = match &args.ledger {
         Some(ledger) => from_ledger(&args, ledger)?,
         None => download(&args).await?,
     };
+    if folder.is_some() {
+        let copied = File::open(&args.bundle)
+            .and_then(|mut bundle| io::copy(&mut bundle, &mut io::stdout().lock()));
+        return output::written(copied.and_then(|_| io::stdout().flush()));
+    }
     let (file, lines) = (args.bundle.display().to_string(), header.lines);
     if args.client.json {
         return output::print(json!({

@@ -1,7 +1,7 @@
 //! `queens verify`: checks the evidence of a count, and counts a sample of it again.
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use board::MethodChoice;
@@ -72,14 +72,14 @@ const MOST_DRAWS: i64 = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     // A bundle is read several times, and its text must have an end.
-    service::open_file(&args.bundle).map_err(|error| args.unreadable(&error))?;
+    service::open_file(&args.bundle).map_err(|error| unreadable(&args.bundle, &error))?;
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),
     };
     let draws = if args.all { 0 } else { args.sample as usize };
     let checked = evidence::check(&args.bundle, Sample { draws, seed, all: args.all });
-    let checked = checked.map_err(|error| args.refused(&error))?;
+    let checked = checked.map_err(|error| refused(&args.bundle, &error))?;
     let variant = match args.backend {
         None => Variant::to_check(Backend::detect().name(), checked.plan.method, false),
         Some(Backend::Reference) => Variant::Straight(Backend::Reference),
@@ -104,7 +104,7 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         ));
     }
     let recounted = evidence::recount(&checked, effort);
-    let recounted = recounted.map_err(|error| args.refused(&error))?;
+    let recounted = recounted.map_err(|error| refused(&args.bundle, &error))?;
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.header.state {
@@ -127,30 +127,28 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     }
 }
 
-impl VerifyArgs {
-    /// The failure of a bundle that was not checked, or not counted again, or that does not hold.
-    fn refused(&self, error: &anyhow::Error) -> Failure {
-        let bundle = self.bundle.display();
-        if error.is::<UnknownFormat>() {
-            return Failure::Incompatible(format!(
-                "cannot tell whether the bundle {bundle} holds: {error}"
-            ));
-        }
-        if let Some(error) = error.downcast_ref::<CountError>() {
-            return CountingError::Count(*error).into();
-        }
-        // An error with a number is one of the operating system. Other I/O errors are about the
-        // compression of the bundle.
-        match error.downcast_ref::<std::io::Error>() {
-            Some(error) if error.raw_os_error().is_some() => self.unreadable(error),
-            _ => Failure::bundle(&self.bundle, format_args!("{error:#}")),
-        }
+/// The failure of a bundle that was not checked, or not counted again, or that does not hold.
+pub(super) fn refused(path: &Path, error: &anyhow::Error) -> Failure {
+    if error.is::<UnknownFormat>() {
+        let bundle = path.display();
+        return Failure::Incompatible(format!(
+            "cannot tell whether the bundle {bundle} holds: {error}"
+        ));
     }
+    if let Some(error) = error.downcast_ref::<CountError>() {
+        return CountingError::Count(*error).into();
+    }
+    // An error with a number is one of the operating system. Other I/O errors are about the
+    // compression of the bundle.
+    match error.downcast_ref::<std::io::Error>() {
+        Some(error) if error.raw_os_error().is_some() => unreadable(path, error),
+        _ => Failure::bundle(path, format_args!("{error:#}")),
+    }
+}
 
-    fn unreadable(&self, reason: &dyn Display) -> Failure {
-        Failure::Usage(format!(
-            "cannot read the bundle {} ({reason}); name a file that `queens export` has written",
-            self.bundle.display()
-        ))
-    }
+fn unreadable(path: &Path, reason: &dyn Display) -> Failure {
+    Failure::Usage(format!(
+        "cannot read the bundle {} ({reason}); name a file that `queens export` has written",
+        path.display()
+    ))
 }

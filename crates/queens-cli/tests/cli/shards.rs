@@ -114,6 +114,58 @@ fn array_tasks_find_their_parts_and_a_folder_is_merged() {
     assert_eq!(joined, format!("{}\n", testkit::vectors::fundamental(8)));
 }
 
+/// The machines share no folder: a bundle comes by standard output. Tasks by colours have a count
+/// each.
+#[test]
+fn shards_are_merged_from_bundles_that_were_printed() {
+    let scratch = Scratch::new();
+    let folder = scratch.path("bundles");
+    fs::create_dir(&folder).expect("it can be made");
+    let printed = |index: u32| {
+        let (ledger, bundle) = (format!("{index}.db"), format!("bundles/{index}.bundle"));
+        let (ledger, bundle) = (scratch.path(&ledger), scratch.path(&bundle));
+        let shard = format!("{index}/3");
+        let args = ["count", "12", "--method", "colours", "--shard", &shard, "--ledger"];
+        run(queens(&args).arg(&ledger)).success();
+        let export = run(queens(&["export", "1", "-", "--ledger"]).arg(&ledger)).success();
+        fs::write(&bundle, export).expect("it can be written");
+        (ledger, bundle)
+    };
+    let (ledger, first) = printed(1);
+    let (_, second) = printed(2);
+    let whole = scratch.path("whole.db");
+    let two = merge(&[first.clone(), second.clone()], &whole);
+    assert_eq!((two.code, two.stdout.as_str()), (Some(13), ""), "{}", two.stderr);
+    assert!(two.stderr.contains("tasks are missing: the shards 3/3"), "{two:?}");
+    let (_, third) = printed(3);
+    merge(std::slice::from_ref(&third), &whole).total(12);
+
+    // A bundle and its ledger are copies of one count.
+    let args = ["merge", "--json", "--into"];
+    let merged = run(queens(&args).arg(scratch.path("copies.db")).arg(&ledger).arg(&folder));
+    let merged = crate::object(&merged.success());
+    assert_eq!(merged["total"], testkit::vectors::total(12).to_string());
+    assert_eq!((&merged["ledgers"], &merged["compared"]), (&4.into(), &0.into()));
+    // What was merged is evidence again.
+    let again = scratch.path("again.bundle");
+    run(queens(&["export", "1"]).arg(&again).arg("--ledger").arg(&whole)).success();
+    run(queens(&["verify", "--all"]).arg(&again)).success();
+
+    // Bundles are checked, and faults name them.
+    let text = fs::read_to_string(&third).expect("it is text");
+    let altered = scratch.path("altered.bundle");
+    fs::write(&altered, text.replacen("\"counts\":[\"", "\"counts\":[\"1", 1)).expect("it can");
+    let none = scratch.path("none.db");
+    merge(&[first.clone(), altered], &none).refusal(16, &["altered.bundle does not hold"]);
+    let other = shard(&scratch, "9", 1);
+    merge(&[other, first], &none).refusal(8, &["1.bundle", "total N=12"]);
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../verify/corpus");
+    let audited = corpus.join("good/audited-across-machines.bundle");
+    merge(&[audited], &none).refusal(2, &["has audits", "merge the farm's ledger"]);
+    run(queens(&["export", "1", "-", "--json", "--ledger"]).arg(&ledger)).usage("--json");
+    assert!(!none.exists());
+}
+
 /// Rows of a killed process are only in its log, and must not return after the file was replaced.
 #[test]
 fn rows_of_a_killed_process_are_merged_and_its_log_removed() {
