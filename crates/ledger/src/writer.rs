@@ -17,6 +17,7 @@ const QUEUE: usize = 65_536;
 const MAX_BATCH: usize = 8_192;
 
 /// A request to the ledger.
+#[expect(clippy::large_enum_variant, reason = "nearly all requests are of the largest variant")]
 #[derive(Debug)]
 pub enum LedgerRequest {
     /// A command of the farm, and the asker who gets the answer.
