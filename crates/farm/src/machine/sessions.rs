@@ -10,6 +10,9 @@ use crate::{
     SessionId,
 };
 
+/// How many processes that were drained are known if they come back.
+const MOST_DRAINED: usize = 65_536;
+
 impl Farm {
     pub(super) fn joined(&mut self, id: SessionId, session: Session, hello: &Hello) {
         let owner = &session.principal().owner;
@@ -94,6 +97,9 @@ impl Farm {
         let sessions = self.sessions.iter().filter(|(_, it)| is_meant(&it.seen.provenance));
         let meant: Vec<SessionId> = sessions.map(|(&id, _)| id).collect();
         for id in meant {
+            if self.drained.len() >= MOST_DRAINED {
+                self.drained.pop_first();
+            }
             self.drained.insert(self.sessions[&id].process.clone());
             self.draining(id);
         }

@@ -1,8 +1,11 @@
 //! Tests of the choice, size and duration of leases.
 
-use farm::{Change, Event, JobState, Known, Range, Report, RequestId, SessionId, WorkerMessage};
+use farm::{
+    Change, Event, Hello, JobState, Known, Range, Report, Request, RequestId, SessionId, Verdict,
+    WorkerMessage,
+};
 
-use crate::scene::{OWNER, Scene, change, hello, plan, range, report_of, spec};
+use crate::scene::{OWNER, Scene, asked, change, hello, plan, proven, range, report_of, spec};
 
 /// Lets a worker finish its leases at a speed, `rounds` times.
 fn work(scene: &mut Scene, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -329,6 +332,39 @@ fn a_leaving_worker_is_leased_nothing_more() {
     scene.finish(worker, &lease, 1_000);
 
     assert_eq!(scene.leases(worker).len(), 1);
+}
+
+#[test]
+fn a_worker_that_is_drained_reports_what_it_has_and_is_leased_nothing_more_if_it_comes_back() {
+    // Given two workers of one owner and one of another, two of one name
+    let mut scene = Scene::new();
+    scene.submit(1_000, 0);
+    let [one, other] = ["w1", "w2"].map(|worker| scene.join(worker, 10));
+    let stranger = SessionId(3);
+    scene.join_as(stranger, "other", Hello { instance: 3, ..hello("w1", 10) });
+    let lease = scene.last_lease(one);
+
+    // When the owner's workers of that name are drained
+    let drain = Request::Drain { worker: "w1".into(), owner: Some(OWNER.into()) };
+    scene.act(asked(RequestId(7), drain));
+
+    // Then what it has is accepted, and only the others are leased more
+    assert_eq!(scene.finish(one, &lease, 1_000), Some(Verdict::Accepted));
+    for (session, leases) in [(one, 1), (other, 2), (stranger, 2)] {
+        if session != one {
+            let own = if session == other { OWNER } else { "other" };
+            let lease = scene.last_lease(session);
+            scene.report_as_is(session, proven(report_of(&lease, lease.range), own));
+        }
+        assert_eq!(scene.leases(session).len(), leases, "{session}");
+    }
+
+    // And the same process is leased nothing in another session, but a new one of the name is.
+    scene.act(Event::Left(one));
+    scene.join_as(SessionId(4), OWNER, hello("w1", 10));
+    assert_eq!(scene.leases(SessionId(4)).len(), 0);
+    scene.join_as(SessionId(5), OWNER, Hello { instance: 99, ..hello("w1", 10) });
+    assert_eq!(scene.leases(SessionId(5)).len(), 1);
 }
 
 #[test]
