@@ -11,6 +11,7 @@ mod unix {
     use std::io;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::Path;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Duration;
 
@@ -27,11 +28,42 @@ mod unix {
     /// time limit, and SIGHUP of a terminal that is closed. A signal that this process was started
     /// to ignore, as `nohup` does with SIGHUP, stays ignored. Signals count from the call on.
     pub(crate) fn stop_signals() -> impl Stream<Item = ()> + Unpin {
+        HANDLED.store(true, Ordering::Relaxed);
         let kinds = [Kind::interrupt(), Kind::terminate(), Kind::user_defined1(), Kind::hangup()];
         let caught = |kind| SignalStream::new(signal(kind).expect("signals can be caught"));
         let signals = select_all(kinds.into_iter().filter(|kind| !is_ignored(*kind)).map(caught));
         // If all are ignored, none ever comes.
         signals.chain(pending())
+    }
+
+    /// Whether the command handles the signals that ask to stop.
+    static HANDLED: AtomicBool = AtomicBool::new(false);
+
+    /// Lets SIGINT and SIGTERM end a command that does not handle them, with the exit code that a
+    /// shell gives it, if this is process 1, as in a container without an init: for that process,
+    /// the system drops signals that it does not handle.
+    pub(crate) fn end_by_signals_as_process_1() {
+        if std::process::id() != 1 {
+            return;
+        }
+        thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+            let runtime = runtime.expect("two files can be opened");
+            runtime.block_on(async {
+                let caught = |kind| signal(kind).expect("signals can be caught");
+                let (mut interrupt, mut terminate) =
+                    (caught(Kind::interrupt()), caught(Kind::terminate()));
+                loop {
+                    let kind = tokio::select! {
+                        _ = interrupt.recv() => Kind::interrupt(),
+                        _ = terminate.recv() => Kind::terminate(),
+                    };
+                    if !HANDLED.load(Ordering::Relaxed) {
+                        std::process::exit(128 + kind.as_raw_value());
+                    }
+                }
+            })
+        });
     }
 
     /// Whether this process ignores a signal. Only Linux reports it.
@@ -139,6 +171,9 @@ mod windows {
             polled.into_iter().find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
     }
+
+    /// No process of this system drops such events.
+    pub(crate) fn end_by_signals_as_process_1() {}
 
     /// Never returns: on this system only a write shows that the reader has gone.
     pub(crate) fn wait_until_unread() {

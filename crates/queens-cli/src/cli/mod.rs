@@ -132,6 +132,7 @@ fn started() -> Result<(), Failure> {
         matches!(cli.command, Command::Coordinator(_) | Command::Worker(_) | Command::Autoscale(_));
     cli.log.start(serves);
     exit_on_panic();
+    os::end_by_signals_as_process_1();
     let result = cli.command.run(cli.log.is_json());
     result.map_err(|failure| failure.after(&arguments::exported_options(&command, &matches)))
 }

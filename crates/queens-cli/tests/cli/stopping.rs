@@ -155,6 +155,45 @@ mod signals {
         }
     }
 
+    /// The system drops signals that process 1 does not handle.
+    #[test]
+    fn every_command_ends_as_process_1_of_a_container() {
+        let unshare = ["unshare", "--pid", "--fork", "--mount-proc"];
+        if !run(&mut behind(&unshare, &queens(&["--version"]))).code.is_some_and(|code| code == 0) {
+            println!("left out: unshare(1) cannot make a namespace of processes here");
+            return;
+        }
+        let scratch = Scratch::new();
+        let commands = [
+            "list 16",
+            "plan 26 --seconds 60",
+            "compare 14",
+            "bench --sample-ms 60s",
+            "count 24 --method rows",
+            "jobs --coordinator http://127.0.0.1:1",
+        ];
+        let cases = commands.into_iter().flat_map(|command| [(command, "INT"), (command, "TERM")]);
+        for (command, signal) in cases {
+            let words: Vec<&str> = command.split(' ').collect();
+            let alone = behind(&unshare, &queens_at_a_terminal(&words));
+            let mut outer = Process::start(&mut { alone }, scratch.new_file("log"));
+            let children = format!("/proc/{0}/task/{0}/children", outer.id());
+            let mut child = String::new();
+            wait_until("process 1 to be this program", || {
+                child = std::fs::read_to_string(&children).unwrap_or_default().trim().to_owned();
+                let name = std::fs::read_to_string(format!("/proc/{child}/comm"));
+                name.is_ok_and(|name| name == "queens\n")
+            });
+            // It needs a moment until it handles signals.
+            std::thread::sleep(Duration::from_millis(300));
+            run(Command::new("kill").args([&format!("-{signal}"), &child])).success();
+            let code = outer.wait().code();
+            let is_handled = command.starts_with("count") || signal == "INT";
+            let expected = if is_handled { 130 } else { 143 };
+            assert_eq!(code, Some(expected), "{command}, {signal}: {}", outer.said());
+        }
+    }
+
     #[test]
     fn a_second_signal_ends_a_count_with_a_ledger_at_once() {
         let scratch = Scratch::new();

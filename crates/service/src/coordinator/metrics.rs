@@ -232,7 +232,7 @@ fn of_work(metrics: &mut Registry, farm: &Farm) {
     counter("workers_lost", help, stats.workers_lost);
     let help = "Placements in the counts that became durable, before symmetry; those that were taken back later included";
     metrics.register("placements_accepted", help, ConstCounter::new(stats.placements_accepted));
-    let help = "Thread time that accepted counts took, as their workers reported it";
+    let help = "Thread time that accepted counts took, as far as the farm believes what their workers reported";
     metrics.register("busy_seconds", help, ConstCounter::new(stats.busy_us as f64 / 1e6));
 }
 
