@@ -11,6 +11,7 @@ mod unix {
     use std::io;
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     use std::path::Path;
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -18,7 +19,7 @@ mod unix {
     use console::Term;
     use futures_util::stream::{pending, select_all};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
     use sd_notify::NotifyState;
     use tokio::signal::unix::{SignalKind as Kind, signal};
     use tokio_stream::wrappers::SignalStream;
@@ -34,6 +35,14 @@ mod unix {
         let signals = select_all(kinds.into_iter().filter(|kind| !is_ignored(*kind)).map(caught));
         // If all are ignored, none ever comes.
         signals.chain(pending())
+    }
+
+    /// Makes a write beyond the limit of a file's size fail. Otherwise a signal would end the process
+    /// without a word.
+    pub(crate) fn fail_beyond_file_size_limit() {
+        let was_raised = Arc::new(AtomicBool::new(false));
+        let caught = signal_hook::flag::register(Signal::XFSZ.as_raw(), was_raised);
+        caught.expect("this signal can be caught");
     }
 
     /// Whether the command handles the signals that ask to stop.
@@ -171,6 +180,9 @@ mod windows {
             polled.into_iter().find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
     }
+
+    /// This system has no such limit.
+    pub(crate) fn fail_beyond_file_size_limit() {}
 
     /// No process of this system drops such events.
     pub(crate) fn end_by_signals_as_process_1() {}

@@ -133,6 +133,7 @@ fn started() -> Result<(), Failure> {
     cli.log.start(serves);
     exit_on_panic();
     os::end_by_signals_as_process_1();
+    os::fail_beyond_file_size_limit();
     let result = cli.command.run(cli.log.is_json());
     result.map_err(|failure| failure.after(&arguments::exported_options(&command, &matches)))
 }

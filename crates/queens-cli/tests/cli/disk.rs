@@ -23,6 +23,15 @@ fn a_count_resumes_after_its_ledger_could_not_grow() {
 }
 
 #[test]
+fn a_limit_of_file_sizes_is_an_error_and_not_an_end_without_a_word() {
+    let scratch = Scratch::new();
+    let log = scratch.new_file("log");
+    let script = format!("ulimit -f 1; exec \"$0\" \"$@\" >{}", log.display());
+    run(&mut behind(&["bash", "-c", &script], &queens(&["list", "9"])))
+        .refusal(10, &["cannot write to standard output", "File too large"]);
+}
+
+#[test]
 fn a_full_disk_is_blamed_on_the_file_that_is_written() {
     let scratch = Scratch::new();
     let [part, into] = ["part.db", "into.db"].map(|name| scratch.path(name).display().to_string());
@@ -118,10 +127,10 @@ fn count(ledger: &Path) -> Command {
     command
 }
 
-/// Runs a command that may not let a file grow beyond `kib` KiB. The signal is ignored, so that a
-/// write fails as on a full disk.
+/// Runs a command that may not let a file grow beyond `kib` KiB, so that a write fails as on a full
+/// disk.
 fn in_files_of(kib: u32, command: &Command) -> Command {
-    let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$0\" \"$@\"");
+    let script = format!("ulimit -f {kib}; exec \"$0\" \"$@\"");
     behind(&["bash", "-c", &script], command)
 }
 
