@@ -14,7 +14,7 @@ use crate::parts::{Page, Part, fact, stats};
 use crate::problem::{meaning, picture};
 use crate::snapshot::{JobDetail, Snapshot};
 use crate::text::{
-    ago, end, grouped, hours, moment, nonzero, or_dash, plural, rate, sentence, time,
+    ago, end, grouped, moment, nonzero, of_threads, or_dash, plural, rate, sentence, time,
 };
 
 /// The id of the part with which a job is changed.
@@ -187,8 +187,8 @@ fn facts(job: &JobView, snapshot: &Snapshot) -> Markup {
             @if job.total.is_none() { (fact(sum, grouped(job.counted))) }
             @let page = format!("../{}", of_owner(&job.spec.origin.owner));
             div { dt { "Owner" } dd { a href=(page) { (owner(job)) } } }
-            (fact("Processor-hours", hours(job.hours.processor())))
-            @if job.hours.gpu_us > 0 { (fact("GPU-hours", hours(job.hours.gpu()))) }
+            (fact("Processor time", of_threads(job.hours.processor_us)))
+            @if job.hours.gpu_us > 0 { (fact("GPU time", of_threads(job.hours.gpu_us))) }
             (fact("Priority", job.spec.priority))
             @if let Some(at) = job.times.submitted_at_ms { (fact("Submitted", moment(snapshot.unix_ms, at))) }
         }

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use crate::address::{of_owner, of_worker};
 use crate::parts::{ON_A_PAGE, Page, Part, Stat, fact, pager, share, stats};
 use crate::snapshot::{Credits, Snapshot};
-use crate::text::{ago, grouped, hours, nonzero, or_dash, plural, rate, short, time};
+use crate::text::{ago, grouped, nonzero, of_threads, or_dash, plural, rate, short, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
 /// What somebody has counted, and how many placements per second they count now. `None` if the page
@@ -118,8 +118,8 @@ fn taken(account: &OwnerView, all: &[OwnerView]) -> Markup {
     html! {
         h2 { "Its jobs" }
         dl.facts {
-            (fact("Processor-hours", hours(account.hours.processor())))
-            @if account.hours.gpu_us > 0 { (fact("GPU-hours", hours(account.hours.gpu()))) }
+            (fact("Processor time", of_threads(account.hours.processor_us)))
+            @if account.hours.gpu_us > 0 { (fact("GPU time", of_threads(account.hours.gpu_us))) }
             (fact("Leased now", leased))
             @if account.live_jobs > 0 { (fact("Live jobs", account.live_jobs)) }
         }
@@ -229,7 +229,7 @@ fn placements(sums: &Credit) -> Stat {
 }
 
 fn thread_time(sums: &Credit) -> Stat {
-    ("Thread time", time(Duration::from_micros(sums.busy_us)), html! { "of one thread" })
+    ("Thread time", of_threads(sums.busy_us), html! { "of one thread" })
 }
 
 fn twice(sums: &Credit) -> Stat {

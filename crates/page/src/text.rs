@@ -55,8 +55,9 @@ pub(crate) fn time(duration: Duration) -> String {
     }
 }
 
-pub(crate) fn hours(hours: f64) -> String {
-    format!("{hours:.2}")
+/// The thread time of so many microseconds.
+pub(crate) fn of_threads(us: u64) -> String {
+    time(Duration::from_micros(us))
 }
 
 /// A percentage. It says 100% only if `part` is all of `whole`.

@@ -28,8 +28,8 @@ const REST: u32 = 50;
 const REST_OF_ALL: u32 = 4;
 /// The longest that a job's rows are read.
 const LONGEST: Duration = Duration::from_secs(5);
-/// A record that was not requested for this time is forgotten.
-const KEPT: Duration = Duration::from_secs(600);
+/// A record that was not requested for this time is forgotten, so that nobody sees an old one.
+const KEPT: Duration = Duration::from_secs(30);
 /// The most records that are kept. They are those that were requested last. One takes some hundred
 /// KiB, 2 MiB at most.
 const MOST: usize = 64;

@@ -417,13 +417,13 @@ async fn an_owners_page_tells_its_hours() {
 
     let answer = farm.get(page, &viewer).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
-    assert!(!answer.body.contains("GPU-hours"), "a zero is left out: {}", answer.body);
-    for (name, value) in [("Processor-hours", "0.00"), ("Live jobs", "1")] {
+    assert!(!answer.body.contains("GPU time"), "a zero is left out: {}", answer.body);
+    for (name, value) in [("Processor time", "0\u{a0}ms"), ("Live jobs", "1")] {
         let fact = format!("<dt>{name}</dt><dd>{value}</dd>");
         assert!(answer.body.contains(&fact), "{fact}: {}", answer.body);
     }
     let answer = farm.get(&job, &viewer).await;
-    assert!(answer.body.contains("<dt>Processor-hours</dt><dd>0.00</dd>"), "{}", answer.body);
+    assert!(answer.body.contains("<dt>Processor time</dt><dd>0\u{a0}ms</dd>"), "{}", answer.body);
     assert!(answer.links().contains(&page.to_string()), "{:?}", answer.links());
 }
 
