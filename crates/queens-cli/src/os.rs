@@ -37,8 +37,8 @@ mod unix {
         signals.chain(pending())
     }
 
-    /// Makes a write beyond the limit of a file's size fail. Otherwise a signal would end the process
-    /// without a word.
+    /// Makes a write beyond the limit of a file's size fail. Otherwise a signal would end the
+    /// process without a word.
     pub(crate) fn fail_beyond_file_size_limit() {
         let was_raised = Arc::new(AtomicBool::new(false));
         let caught = signal_hook::flag::register(Signal::XFSZ.as_raw(), was_raised);

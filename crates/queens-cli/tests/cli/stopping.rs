@@ -159,7 +159,7 @@ mod signals {
     #[test]
     fn every_command_ends_as_process_1_of_a_container() {
         let unshare = ["unshare", "--pid", "--fork", "--mount-proc"];
-        if !run(&mut behind(&unshare, &queens(&["--version"]))).code.is_some_and(|code| code == 0) {
+        if run(&mut behind(&unshare, &queens(&["--version"]))).code != Some(0) {
             println!("left out: unshare(1) cannot make a namespace of processes here");
             return;
         }
