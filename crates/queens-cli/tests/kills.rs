@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo test -p queens-cli --test kills -- --nocapture             # a few kills, in seconds
-//! cargo test -p queens-cli --test kills -- --nocapture --ignored   # the full run, in a minute
+//! cargo test -p queens-cli --test kills -- --nocapture --ignored   # the full run, in two minutes
 //! QUEENS_KILL_SEED=7 cargo test ...                            # the same choices again
 //! ```
 
@@ -27,9 +27,9 @@ fn totals_are_exact_after_a_few_kills() {
 }
 
 #[test]
-#[ignore = "takes a minute: CI runs it"]
+#[ignore = "takes two minutes: CI runs it"]
 fn totals_are_exact_after_fifty_kills_of_each_kind() {
-    kill_and_check(50, 50, 20);
+    kill_and_check(50, 50, 19);
 }
 
 /// In the second half, workers send every report again after a few milliseconds, and a job of size
@@ -155,9 +155,17 @@ impl Chaos {
                 self.farm.client(&["resume", &id.to_string()]);
             }
         }
-        // On a busy machine, all of them may take longer than a test waits.
-        for left in (0..self.farm.snapshot().running()).rev() {
-            wait_until("another job to be done", || self.farm.snapshot().running() <= left);
+        // On a slow machine, a job may take longer than a test waits, but not a single count.
+        let mut before = self.farm.snapshot();
+        while before.running() > 0 {
+            // Reading a large ledger all the time would slow down the farm.
+            thread::sleep(Duration::from_millis(500));
+            let mut now = Snapshot::default();
+            wait_until("another count to be accepted", || {
+                now = self.farm.snapshot();
+                now.accepted() > before.accepted() || now.running() == 0
+            });
+            before = now;
         }
         self.workers.drain(..).for_each(Process::stop);
         self.coordinator.take().expect("it runs").stop();

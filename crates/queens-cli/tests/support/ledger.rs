@@ -74,6 +74,11 @@ impl Snapshot {
     pub(crate) fn running(&self) -> usize {
         self.jobs.values().filter(|job| job.state == "running").count()
     }
+
+    /// The number of tasks whose counts were accepted, in all jobs.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.jobs.values().flat_map(|job| job.rows.values()).map(|row| row.range.len()).sum()
+    }
 }
 
 fn rows(db: &Connection, job: i64) -> rusqlite::Result<BTreeMap<u64, Row>> {
