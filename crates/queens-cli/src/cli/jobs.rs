@@ -35,9 +35,9 @@ pub(super) const SILENCE: Duration = Duration::from_secs(1);
 pub(super) struct SubmitArgs {
     /// Board size, 0 to 32, or sizes as in 18..22
     ///
-    /// With given queens to 64.
-    #[arg(value_parser = sizes)]
-    n: RangeInclusive<u32>,
+    /// With given queens to 64. A drawn board says its own.
+    #[arg(value_parser = sizes, required_unless_present = "board")]
+    n: Option<RangeInclusive<u32>>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -172,7 +172,9 @@ pub(super) struct WatchArgs {
 
 pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
     // All requests are checked before the coordinator is asked.
-    let requests: Vec<_> = args.n.clone().map(|n| args.request(n)).collect::<Result<_, _>>()?;
+    let sizes = args.problem.given.sizes(args.n.as_ref())?;
+    let are_many = sizes.start() < sizes.end();
+    let requests = sizes.map(|n| args.request(n, are_many)).collect::<Result<Vec<_>, _>>()?;
     let patience = if args.wait { LONG_PATIENCE } else { PATIENCE };
     let mut client = Client::connect_within(&args.client.coordinator, patience).await?;
     if let Some(wanted) = args.wait_for_workers {
@@ -192,7 +194,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<(), Failure> {
         }
     };
     let answer = answer.map_err(|failure| match failure {
-        Failure::Plan(reason) if args.n.start() < args.n.end() => {
+        Failure::Plan(reason) if are_many => {
             Failure::Plan(format!("{reason}; no other size was submitted"))
         }
         failure => failure,
@@ -252,10 +254,10 @@ async fn wait_for_workers(
 }
 
 impl SubmitArgs {
-    fn request(&self, n: u32) -> Result<Submit, Failure> {
+    /// The request for the board of size `n`, which may be one of many.
+    fn request(&self, n: u32, are_many: bool) -> Result<Submit, Failure> {
         let problem = self.problem.problem(n)?;
         let choice = self.method_args.choice()?;
-        let are_many = self.n.start() < self.n.end();
         let own = |name: &String| if are_many { format!("{name}-{n}") } else { name.clone() };
         let chosen = self.audit.filter(|&share_ppm| share_ppm > 0);
         let share_ppm = if self.certified { Some(AuditPolicy::ALL) } else { chosen };

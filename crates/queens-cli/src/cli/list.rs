@@ -32,8 +32,11 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ListArgs {
     /// Board size, 0 to 10000
-    #[arg(value_parser = clap::value_parser!(u32).range(..=10_000))]
-    n: u32,
+    ///
+    /// A drawn board says its own.
+    #[arg(value_parser = clap::value_parser!(u32).range(..=10_000),
+          required_unless_present = "board")]
+    n: Option<u32>,
     /// Print one placement of each orbit
     ///
     /// Rotations and reflections of it are left out.
@@ -75,7 +78,8 @@ pub(super) struct ListArgs {
 }
 
 pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
-    let notation = args.format.notation(args.n, Notation::Squares)?;
+    let n = args.given.size(args.n)?;
+    let notation = args.format.notation(n, Notation::Squares)?;
     let mut printer = Printer {
         out: Lines::new(),
         notation,
@@ -83,7 +87,7 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
         by_file: args.by_file,
         printed: 0,
     };
-    let listed = args.listed()?;
+    let listed = args.listed(n)?;
     if let Some(number) = args.number {
         let mut passed = 0;
         let found = listed.inspect(|_| passed += 1).nth(number as usize - 1);
@@ -106,15 +110,15 @@ pub(super) fn run(args: &ListArgs) -> Result<(), Failure> {
 
 impl ListArgs {
     /// The placements, in the order that was asked for.
-    fn listed(&self) -> Result<Solutions, Failure> {
+    fn listed(&self, n: u32) -> Result<Solutions, Failure> {
         // For --by-file, the search gets the board with files and ranks exchanged.
         let swap = |Square { column, row }: Square| Square { column: row, row: column };
         let seen = |squares: Vec<Square>| {
             if self.by_file { squares.into_iter().map(swap).collect() } else { squares }
         };
-        let given = seen(self.given.read_for(self.n)?.unwrap_or_default());
-        let blocked = seen(self.blocked.squares(self.n)?);
-        let start = Start::with_rules(self.n, self.rules.rules, &given)?.blocking(&blocked)?;
+        let given = seen(self.given.read_for(n)?.unwrap_or_default());
+        let blocked = seen(self.blocked.squares(n)?);
+        let start = Start::with_rules(n, self.rules.rules, &given)?.blocking(&blocked)?;
         Ok(if self.fundamental { Solutions::fundamental(start) } else { solutions(start) })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Read};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -77,6 +78,17 @@ impl GivenArgs {
             (n, size) => n.or(size).ok_or_else(|| {
                 Failure::Usage("squares do not say how large the board is: give N".into())
             }),
+        }
+    }
+
+    /// The sizes of boards that are given, or that of the given board.
+    pub(super) fn sizes(
+        &self,
+        sizes: Option<&RangeInclusive<u32>>,
+    ) -> Result<RangeInclusive<u32>, Failure> {
+        match sizes {
+            Some(sizes) => Ok(sizes.clone()),
+            None => self.size(None).map(|n| n..=n),
         }
     }
 

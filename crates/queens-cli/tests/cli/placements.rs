@@ -221,6 +221,9 @@ fn boards_are_read_from_a_pipe_and_from_a_named_file() {
         .expect("it can be written");
     assert_eq!(run(queens(&["check"]).arg(&file)).success(), said);
     assert_eq!(run(queens(&["count", "--board"]).arg(&file)).success(), "1\n");
+    assert_eq!(run(queens(&["list", "--board"]).arg(&file)).success(), placement);
+    let plan = run(queens(&["plan", "--seconds", "0", "--board"]).arg(&file)).success();
+    assert!(plan.contains("N=8"), "{plan}");
     run_with_input(&mut queens(&["count", "--board", "-"]), &placement).refusal(2, &["give N"]);
 }
 

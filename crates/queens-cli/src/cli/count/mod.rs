@@ -228,10 +228,7 @@ pub(super) async fn run(mut args: CountArgs, log_is_json: bool) -> Result<(), Fa
     // before the end of the time.
     let begun = Instant::now();
     let mut stops = stops(args.time_limit);
-    let sizes = match &args.n {
-        Some(sizes) => sizes.clone(),
-        None => args.problem.given.size(None).map(|n| n..=n)?,
-    };
+    let sizes = args.problem.given.sizes(args.n.as_ref())?;
     args.check(*sizes.end())?;
     let mut all: Option<Took> = None;
     for n in sizes {

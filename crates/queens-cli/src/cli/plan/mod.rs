@@ -28,7 +28,10 @@ Examples:
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct PlanArgs {
     /// Board size, 0 to 32; with given queens to 64
-    n: u32,
+    ///
+    /// A drawn board says its own.
+    #[arg(required_unless_present = "board")]
+    n: Option<u32>,
     #[command(flatten)]
     problem: ProblemArgs,
     #[command(flatten)]
@@ -58,7 +61,8 @@ pub(super) struct PlanArgs {
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let problem = args.problem.problem(args.n)?;
+    let n = args.problem.given.size(args.n)?;
+    let problem = args.problem.problem(n)?;
     if args.method_args.local()? == Some(MethodName::Unique) && problem.counts_orbits() {
         let is_sampled = args.seconds.is_some_and(|seconds| seconds > 0) || args.seed.is_some();
         if is_sampled || args.tasks {
@@ -67,14 +71,14 @@ pub(super) fn run(args: &PlanArgs) -> Result<(), Failure> {
                  --seconds and --seed",
             );
         }
-        return tasks::print_jobs_of_unique(args.n, args.json);
+        return tasks::print_jobs_of_unique(n, args.json);
     }
     if args.tasks {
         if !matches!(problem, Problem::Total { .. }) {
             return usage("--tasks is for the total: leave out --problem and given queens");
         }
         let choice = args.method_args.choice()?.unwrap_or(MethodChoice::Rows { rows: None });
-        return tasks::print(args.n, choice, args.json);
+        return tasks::print(n, choice, args.json);
     }
     args.estimate(problem)
 }
@@ -89,16 +93,21 @@ impl PlanArgs {
             plan: Plan { problem, method, tasks: index.len() },
             backend: self.counting.backend(),
             threads: self.counting.threads.number(),
-            time: Duration::from_secs(self.seconds()),
+            // From N = 21 on, a part of a task can take several seconds.
+            time: Duration::from_secs(self.seconds.unwrap_or(if problem.n() <= 20 {
+                5
+            } else {
+                45
+            })),
             seed: self.seed.unwrap_or_else(rand::random),
         };
-        let devices = self.counting.tested_devices(self.n)?;
+        let devices = self.counting.tested_devices(problem.n())?;
         if !self.json {
             // The head is printed before the sample is counted, which takes a while.
             output::print(head(effort))?;
         }
         let estimated = self.estimated(effort, index)?;
-        let devices = self.on_devices(&devices, effort.plan)?;
+        let devices = self.on_devices(&devices, effort)?;
         match self.json {
             true => output::print(json(effort, estimated.as_ref(), &devices)),
             false => self.print_text(effort, estimated.as_ref(), &devices),
@@ -114,11 +123,11 @@ impl PlanArgs {
     ) -> Result<(), Failure> {
         match estimated {
             Some(estimated) => output::print(text(estimated, effort))?,
-            None if self.seconds() == 0 => {}
+            None if effort.time.is_zero() => {}
             None => output::print(format_args!(
                 "estimate  none: too few tasks of {} can be measured in {} s here; give more time with --seconds",
                 effort.plan.method.name(),
-                self.seconds()
+                effort.time.as_secs()
             ))?,
         }
         devices.iter().try_for_each(|DeviceJson { device, seconds, tasks_counted }| {
@@ -130,14 +139,9 @@ impl PlanArgs {
         })
     }
 
-    /// The seconds of the sample. From N = 21 on, a part of a task can take several seconds.
-    fn seconds(&self) -> u64 {
-        self.seconds.unwrap_or(if self.n <= 20 { 5 } else { 45 })
-    }
-
     /// The estimate from a sample of the tasks; `None` if none is wanted or the time was too short.
     fn estimated(&self, effort: Effort, index: PlanIndex) -> Result<Option<Estimated>, Failure> {
-        if self.seconds() == 0 {
+        if effort.time.is_zero() {
             return Ok(None);
         }
         count::self_test(effort.backend, MethodChoice::all())?;
@@ -148,15 +152,14 @@ impl PlanArgs {
 
     /// The time that each device takes for the plan by itself, from a sample. Empty if devices do
     /// not count this plan.
-    fn on_devices(&self, devices: &Devices, plan: Plan) -> Result<Vec<DeviceJson>, Failure> {
-        let n = plan.problem.n();
-        if self.seconds() == 0 || !devices.count(plan) {
+    fn on_devices(&self, devices: &Devices, effort: Effort) -> Result<Vec<DeviceJson>, Failure> {
+        let n = effort.plan.problem.n();
+        if effort.time.is_zero() || !devices.count(effort.plan) {
             return Ok(Vec::new());
         }
-        let time = Duration::from_secs(self.seconds()) / 4;
         let mut times = Vec::new();
         for device in devices.iter().filter(|device| device.boards().contains(&n)) {
-            let sample = DeviceSample::new(device, n, time)?;
+            let sample = DeviceSample::new(device, n, effort.time / 4)?;
             let (seconds, tasks_counted) = (sample.seconds / sample.share, sample.tasks);
             times.push(DeviceJson { device: device.to_string(), seconds, tasks_counted });
         }
