@@ -10,7 +10,7 @@ use crate::frame::{self, Reader};
 use crate::history::Past;
 use crate::parts::{ON_A_PAGE, Page, Part, bar, pager, stats};
 use crate::snapshot::Snapshot;
-use crate::text::{ago, end, grouped, nonzero, or_dash, percent, plural, rate, sentence, time};
+use crate::text::{end, grouped, nonzero, or_dash, percent, plural, rate, sentence, since, time};
 
 /// The id of the part with which jobs are submitted.
 const SUBMISSION: &str = "submission";
@@ -237,7 +237,7 @@ fn ended_row(job: &JobView, snapshot: &Snapshot) -> Markup {
             td.n data-label="Took" { (job.times.counting().map_or("–".into(), time)) }
             td.n data-label="Placements/s" { (rate(job.rate.placements_per_second)) }
             td.n data-label="Ended" {
-                @match job.times.ended_at_ms { Some(at) => (ago(snapshot.unix_ms, at)), None => "–" }
+                @match job.times.ended_at_ms { Some(at) => (since(snapshot.unix_ms, at)), None => "–" }
             }
             td.n.c3 data-label="Counted twice" { (audits(job)) }
             td.c2 data-label="Owner" { (owner(job)) }

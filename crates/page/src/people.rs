@@ -12,7 +12,7 @@ use maud::{Markup, html};
 use crate::address::{of_owner, of_worker};
 use crate::parts::{ON_A_PAGE, Page, Part, Stat, fact, pager, share, stats};
 use crate::snapshot::{Credits, Snapshot};
-use crate::text::{ago, grouped, nonzero, of_threads, or_dash, plural, rate, short, time};
+use crate::text::{grouped, nonzero, of_threads, or_dash, plural, rate, short, since, time};
 use crate::workers::{Marked, distrust, doing, marked};
 
 /// What somebody has counted, and how many placements per second they count now. `None` if the page
@@ -275,12 +275,14 @@ fn table(
                 td.n.c3 data-label="Counted twice" { (or_dash(credit.agreed)) }
                 td.n.c3.bad[credit.contradicted > 0] data-label="Contradicted" { (or_dash(credit.contradicted)) }
                 td.n.c2 data-label="Last" {
-                    @if credit.last_ms > 0 { (ago(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
+                    @if credit.last_ms > 0 { (since(snapshot.unix_ms, credit.last_ms)) } @else { "–" }
                 }
             } } }
         }
         (pager("contributions", page, last, |page| list.address("", page)))
-        @if known(credits).len() == Credit::MOST { p.hint { "Those with the most placements are listed." } }
+        @if known(credits).len() == Credit::MOST {
+            p.hint { "Those " (grouped(Credit::MOST as u64)) " with the most placements are listed and summed." }
+        }
     }
 }
 

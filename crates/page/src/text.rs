@@ -107,6 +107,16 @@ pub(crate) fn ago(now_ms: i64, at_ms: i64) -> String {
     long_ago(Duration::from_millis(ms))
 }
 
+/// [`ago`], with the time itself as a title.
+pub(crate) fn since(now_ms: i64, at_ms: i64) -> Markup {
+    let Some((date, time)) = utc(at_ms) else { return html! { "at an unknown time" } };
+    html! {
+        time datetime=(format!("{date}T{time}Z")) title=(format!("{date} {time} UTC")) {
+            (ago(now_ms, at_ms))
+        }
+    }
+}
+
 /// How long ago something was, in its largest unit from minutes on. A list of such times changes
 /// seldom, so that little is sent to those who follow it.
 pub(crate) fn long_ago(duration: Duration) -> String {
