@@ -27,6 +27,10 @@ impl Farm {
                 let method = view.spec.plan.method.name();
                 Some(format!("a worker that counts by {method}: those that are connected do not"))
             }
+            0 if is_idle && !self.sessions.is_empty() => Some(
+                "a worker: those that are connected take nothing more; `queens worker` starts one"
+                    .into(),
+            ),
             0 if is_idle => Some("a worker: none is connected; `queens worker` starts one".into()),
             _ if view.audits_stranded > Some(0) => Some(second_counts(view)),
             _ if !is_running || !is_idle => None,

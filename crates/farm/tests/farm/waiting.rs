@@ -22,18 +22,19 @@ fn submit_by(scene: &mut Scene, owner: &str, audit: Option<AuditPolicy>) -> JobI
 #[test]
 fn a_job_that_is_worked_on_waits_for_nobody() {
     let mut scene = Scene::new();
+    let job = scene.submit(100, 0);
+    let waits = |why: &str| Some(format!("a worker: {why}; `queens worker` starts one"));
+    assert_eq!(waits_for(&scene, job), waits("none is connected"));
+    scene.act(change(RequestId(1), job, Change::Pause));
     let leaving = scene.join("w2", 10);
     scene.act(Event::Said(leaving, WorkerMessage::Draining));
-    let job = scene.submit(100, 0);
-    assert_eq!(
-        waits_for(&scene, job),
-        Some("a worker: none is connected; `queens worker` starts one".into())
-    );
+    scene.act(change(RequestId(2), job, Change::Resume));
+    assert_eq!(waits_for(&scene, job), waits("those that are connected take nothing more"));
     assert!(scene.farm.job(job).expect("it exists").is_waiting());
     scene.join("w1", 10);
     assert_eq!(waits_for(&scene, job), None, "a worker holds ranges of it");
     assert!(!scene.farm.job(job).expect("it exists").is_waiting());
-    scene.act(change(RequestId(1), job, Change::Pause));
+    scene.act(change(RequestId(3), job, Change::Pause));
     assert_eq!(waits_for(&scene, job), Some(format!("`queens resume {job}`: it is paused")));
 }
 
