@@ -61,7 +61,7 @@ pub fn jobs(
         div.hero {
             div.panel {
                 h2 { (rate(snapshot.placements_per_second())) " placements/s" }
-                (chart(past, snapshot.unix_ms, "now", "Nothing was counted in the last six hours, or since the coordinator was started."))
+                (chart(past, snapshot.unix_ms, "now", "Too little was counted in the last six hours, or since the coordinator was started, for a chart."))
             }
             (numbers(snapshot))
         }

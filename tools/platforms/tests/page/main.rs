@@ -12,7 +12,7 @@ mod support;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use browser::{Browser, Looks};
@@ -426,7 +426,9 @@ async fn faults(page: &Browser) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "it needs Chromium and its driver: CI installs them"]
 async fn screenshots() {
-    let folder = std::env::var_os("QUEENS_SCREENSHOTS").map(PathBuf::from);
+    // Tests run in the folder of their crate.
+    let top = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let folder = std::env::var_os("QUEENS_SCREENSHOTS").map(|folder| top.join(folder));
     let guarded = Guarded::with("--lease-ms 2000");
     let admin = std::fs::read_to_string(guarded.scratch.path("admin")).expect("it was made");
     let submit = |args: &[&str]| guarded.client("admin", &[&["submit"], args].concat()).success();
@@ -448,7 +450,7 @@ async fn screenshots() {
         page.wait_for("the page to be live", async || page.text("#live").await == "live").await;
         if folder.is_some() {
             // The chart and the map need some seconds to show something.
-            tokio::time::sleep(Duration::from_secs(6)).await;
+            tokio::time::sleep(Duration::from_secs(15)).await;
         }
         let png = page.client.screenshot().await.expect("it can be seen");
         assert!(png.starts_with(b"\x89PNG"), "{name}");
