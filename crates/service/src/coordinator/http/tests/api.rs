@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::live::Looking;
 use super::*;
 use crate::api::ROOT;
 
