@@ -3,7 +3,7 @@
 use crate::{IntervalSet, JobId, JobView, Millis, OwnerView, Party, Principal, Range, WorkerView};
 
 /// All that is shown of a farm at one moment, except for the maps of plans.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overview {
     /// When that was, on the farm's clock.
     pub at: Millis,

@@ -302,7 +302,7 @@ fn sums(all: &[Contribution]) -> Credit {
 mod tests {
     use std::sync::Arc;
 
-    use farm::{Millis, Overview};
+    use farm::Overview;
 
     use super::*;
 
@@ -310,16 +310,7 @@ mod tests {
     fn many_owners_come_in_pages_of_which_each_leads_to_the_next() {
         let credit = |at| Credit { owner: format!("owner {at}"), ..Credit::default() };
         let credits = Some(Arc::new((0..250).map(credit).collect()));
-        let overview = Overview {
-            at: Millis(0),
-            live: Vec::new(),
-            ended: Vec::new(),
-            ended_in_all: 0,
-            workers: Vec::new(),
-            distrusted: Vec::new(),
-            owners: Vec::new(),
-        };
-        let snapshot = Snapshot { overview, unix_ms: 0 };
+        let snapshot = Snapshot { overview: Overview::default(), unix_ms: 0 };
         for (page, rows, first, next) in [
             (0, 100, "owner 0<", Some("owners?page=1")),
             (1, 100, "owner 100<", Some("owners?page=2")),

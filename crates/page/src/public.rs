@@ -101,7 +101,7 @@ fn owners(credits: &Credits, named: &[String]) -> Markup {
 mod tests {
     use std::sync::Arc;
 
-    use farm::{Credit, Millis};
+    use farm::Credit;
 
     use super::*;
 
@@ -115,16 +115,7 @@ mod tests {
             ..Credit::default()
         };
         let credits = vec![credit("ann", 1e6), credit("bob", 3e6), credit("annabel", 4e6)];
-        let overview = Overview {
-            at: Millis(0),
-            live: Vec::new(),
-            ended: Vec::new(),
-            ended_in_all: 0,
-            workers: Vec::new(),
-            distrusted: Vec::new(),
-            owners: Vec::new(),
-        };
-        let snapshot = Snapshot { overview, unix_ms: 0 };
+        let snapshot = Snapshot { overview: Overview::default(), unix_ms: 0 };
         let page = |named: &[&str]| {
             let named: Vec<String> = named.iter().map(|name| name.to_string()).collect();
             public(&snapshot, &Some(Arc::new(credits.clone())), &named).into_string()

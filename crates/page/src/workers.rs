@@ -218,15 +218,7 @@ mod tests {
     }
 
     fn overview(workers: Vec<WorkerView>) -> Overview {
-        Overview {
-            at: Millis(5 * MINUTES),
-            live: Vec::new(),
-            ended: Vec::new(),
-            ended_in_all: 0,
-            workers,
-            distrusted: Vec::new(),
-            owners: Vec::new(),
-        }
+        Overview { at: Millis(5 * MINUTES), workers, ..Overview::default() }
     }
 
     fn troubles(overview: &Overview) -> Vec<(String, Vec<&'static str>)> {
