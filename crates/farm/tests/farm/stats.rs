@@ -3,7 +3,7 @@
 use farm::{Change, Event, Report, Request, RequestId, Verdict, WorkerMessage};
 
 use crate::disputes::{disputed, reported};
-use crate::scene::{Scene, asked, change, noted, report_of};
+use crate::scene::{Scene, asked, change, noted, range, report_of};
 
 #[test]
 fn a_repeated_report_counts_once_in_all_statistics() {
@@ -34,6 +34,26 @@ fn a_report_adds_at_most_the_time_since_its_lease_on_each_thread() {
 
     // The clock may have shown almost a millisecond less.
     assert_eq!(scene.farm.stats().busy_us, 2 * 5_001_000);
+}
+
+#[test]
+fn time_that_was_never_reported_is_not_believed_of_later_leases() {
+    let mut scene = Scene::new();
+    let job = scene.submit(1_000, 0);
+    let one = scene.join_with("w1", 1);
+    scene.now = 50_000;
+    scene.act(change(RequestId(1), job, Change::Pause));
+    scene.act(change(RequestId(2), job, Change::Resume));
+    let lease = scene.last_lease(one);
+    scene.now += 1_000;
+
+    for task in lease.range.start()..lease.range.end() {
+        let part = range(task, task + 1);
+        scene.report_as_is(one, Report { busy_us: u64::MAX, ..report_of(&lease, part) });
+    }
+
+    let most = (scene.now - 50_000 + 1) * 1_000;
+    assert!(scene.farm.stats().busy_us <= most, "{}", scene.farm.stats().busy_us);
 }
 
 #[test]
