@@ -266,7 +266,7 @@ fn a_coordinator_ends_at_its_next_write_once_another_one_has_begun() {
             assert!(matches!(written, Err(LedgerFault::Taken)), "{other}: {written:?}");
         }
         assert_eq!(read(&ledger), before, "{other}");
-        drop(ledger);
+        assert!(matches!(ledger.close(), Err(LedgerFault::Taken)), "{other}: not its files");
         let next = open(&path).expect("its content is sound");
         next.apply(&[range(30, 40, 1)]).expect("it is the only one");
     }
