@@ -13,7 +13,7 @@ use super::looking;
 use super::place::{self, Place};
 use super::restore::read_policy;
 use super::store::Store;
-use super::{CheckedLedger, Ledger, LedgerFault, Result, format, queries, task_counts};
+use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, Result, format, queries, task_counts};
 
 /// A ledger as it is at one moment. It is only read.
 #[derive(Debug)]
@@ -26,7 +26,6 @@ impl Evidence {
     ///
     /// [`LedgerFault`], if the ledger cannot be read, or if it is damaged.
     pub fn open(path: &Path) -> Result<Evidence> {
-        place::check_name(path)?;
         looking::warn_of_missing_log(path)?;
         let db = looking::reader(path)?;
         // One transaction reads everything, so that it does not see what is written meanwhile.
@@ -34,19 +33,12 @@ impl Evidence {
         Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
     }
 
-    /// Reads the ledger in `path`, which this process locks. If this process may not write there,
-    /// or if the file has several names, the ledger is read without a lock.
-    pub fn locked(path: &Path) -> Result<Evidence> {
-        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
-        match CheckedLedger::open(path) {
-            Err(LedgerFault::File(error))
-                if matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem) =>
-            {
-                Evidence::open(path)
-            }
-            Err(LedgerFault::Linked) => Evidence::open(path),
-            opened => Ok(Evidence(opened?.ledger)),
-        }
+    /// Reads the ledger in `path`, which no process may hold. Its lock is only looked at, because
+    /// taking it would make a file beside the ledger.
+    pub fn at_rest(path: &Path) -> Result<Evidence> {
+        place::check_name(path)?;
+        LedgerLock::refuse_held(path)?;
+        Evidence::open(path)
     }
 
     /// Parties that are distrusted.

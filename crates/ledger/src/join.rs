@@ -68,7 +68,14 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
     let is_other = |path: &&PathBuf| fs::canonicalize(path).map_or(true, |file| files.insert(file));
     let others = parts.iter().filter(is_other).cloned();
     let paths: Vec<PathBuf> = earlier.clone().into_iter().chain(others).collect();
-    let open_at = |path: &PathBuf| open(path).map_err(|fault| fault.at(Some(path)));
+    let open_at = |path: &PathBuf| {
+        // Only the file that is replaced is locked and changed.
+        let evidence = match Some(path) == earlier.as_ref() {
+            true => CheckedLedger::open(path).map(|checked| Evidence(checked.ledger)),
+            false => Evidence::at_rest(path),
+        };
+        evidence.and_then(open).map_err(|fault| fault.at(Some(path)))
+    };
     let mut parts: Vec<Part> = paths.iter().map(open_at).collect::<Result<_, _>>()?;
     let plan = parts.first().expect("a ledger is named").job.stored.spec.plan;
     if let Some(other) = parts.iter().find(|part| part.job.stored.spec.plan != plan) {
@@ -110,8 +117,7 @@ impl Part {
     }
 }
 
-fn open(path: &Path) -> Result<Part> {
-    let evidence = Evidence::locked(path)?;
+fn open(evidence: Evidence) -> Result<Part> {
     let live = evidence.jobs().iter().filter(|job| job.stored.state != JobState::Cancelled);
     let jobs: Vec<&RestoredJob> = live.collect();
     let [job] = jobs[..] else {

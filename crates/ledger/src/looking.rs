@@ -16,7 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::format::{distrust, wait_for_others};
-use super::place::{log, with_suffix};
+use super::place::{check_name, log, with_suffix};
 use super::{LedgerFault, Result};
 
 /// SQLite's file system without locks. A connection of it that is exclusive needs no shared memory
@@ -54,6 +54,7 @@ impl Way {
 /// Opens the file `path` for reading. The file must exist, and may come from a stranger. The
 /// connection waits for programs that have locked the file.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
+    check_name(path)?;
     let way = Way::of(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let uri = |options: &str| uri(&std::path::absolute(path)?, options);
@@ -110,7 +111,8 @@ fn names_log(path: &Path) -> std::io::Result<bool> {
 /// be an incomplete copy that was made while the original was in use. It may also be complete:
 /// another program may have moved the log into the file, or Litestream may have restored it. This
 /// function is called before SQLite opens the ledger.
-pub(super) fn warn_of_missing_log(path: &Path) -> std::io::Result<()> {
+pub(super) fn warn_of_missing_log(path: &Path) -> Result<()> {
+    check_name(path)?;
     let file: PathBuf = path.canonicalize()?;
     if !log(&file).exists() && names_log(&file)? {
         tracing::warn!(
@@ -130,7 +132,7 @@ mod tests {
 
     use super::*;
     use crate::tests::{JOB, ledger_in, range, scratch};
-    use crate::{Draft, Evidence, JobEvidence, LedgerFault, LedgerView, check_file};
+    use crate::{Draft, Evidence, JobEvidence, LedgerFault, LedgerView, check_file, join_ledgers};
 
     /// The name of each file in a folder, with its bytes and its mode.
     fn all_of(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32)> {
@@ -152,7 +154,9 @@ mod tests {
     #[track_caller]
     fn looks(path: &Path, ranges: Option<u64>) {
         let folder = path.parent().expect("it is in a folder");
-        let before = all_of(folder);
+        // Making and removing a file changes the time of the folder.
+        let changed_at = || folder.metadata().and_then(|it| it.modified()).expect("it is there");
+        let before = (all_of(folder), changed_at());
         let elsewhere = tempfile::tempdir().expect("a temporary directory");
         let of_job = |path: &Path| -> Result<u64> {
             let mut ranges = 0;
@@ -176,18 +180,25 @@ mod tests {
             draft.copy_from(path)?;
             Ok(draft.finish()?.0.ranges)
         };
+        let merged = || {
+            let into = elsewhere.path().join("merged.db");
+            join_ledgers(&[path.to_owned()], &into).map_err(|error| error.fault)?;
+            Ok(check_file(&into)?.ranges)
+        };
         let evidence = || Ok(Evidence::open(path)?.jobs()[0].accepted.iter().count() as u64);
-        let found: [(&str, Result<u64>); 5] = [
+        let found: [(&str, Result<u64>); 6] = [
             ("check", check_file(path).map(|found| found.ranges)),
             ("copy", copied()),
             ("evidence", evidence()),
             ("evidence of a job", of_job(path)),
+            ("merge", merged()),
             ("view", viewed()),
         ];
         for (how, found) in found {
             assert_eq!(found.as_ref().ok(), ranges.as_ref(), "{how}: {found:?}");
         }
-        assert!(all_of(folder) == before, "something has changed: {:?}", all_of(folder).keys());
+        let after = (all_of(folder), changed_at());
+        assert!(after == before, "something has changed: {:?}", after.0.keys());
     }
 
     /// Copies a ledger and these files beside it into a folder of its own.
@@ -218,6 +229,9 @@ mod tests {
         looks(&with_index, Some(1));
         // Another process may go on.
         assert_eq!(check_file(&path).expect("it is sound").ranges, 2);
+        let merged = join_ledgers(std::slice::from_ref(&path), &with_suffix(&path, ".merged"));
+        let fault = merged.expect_err("it is in use").fault;
+        assert!(matches!(fault, LedgerFault::Locked), "{fault}");
 
         for emptied in [&killed, &without_index, &alone] {
             fs::write(emptied, "").expect("it can be written");

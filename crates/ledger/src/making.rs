@@ -5,8 +5,8 @@
 //! was lost: whoever began a new one there would hide the loss, and SQLite would take the log of
 //! the lost ledger for a part of the new one.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -42,7 +42,7 @@ pub fn make_ledger(path: &Path, anew: bool) -> Result<()> {
         return Ok(());
     }
     let canonical = place::canonical(path);
-    refuse_locked(&with_suffix(&canonical, "-lock"))?;
+    LedgerLock::refuse_held(path)?;
     // The keys are beside the name by which the ledger was served, which may be a link.
     let names = [&canonical, path].into_iter();
     let mut left = names.flat_map(|name| REMAINS.map(|suffix| with_suffix(name, suffix)));
@@ -79,14 +79,6 @@ fn make(file: &Path) -> Result<()> {
     format::create(&transaction)?;
     transaction.commit()?;
     Ok(db.close().map_err(|(_, error)| error)?)
-}
-
-/// Fails if another process holds the lock in this file.
-fn refuse_locked(lock: &PathBuf) -> Result<()> {
-    match File::open(lock).map(|file| file.try_lock()) {
-        Ok(Err(fs::TryLockError::WouldBlock)) => Err(LedgerFault::Locked),
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

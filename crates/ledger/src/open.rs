@@ -360,6 +360,15 @@ impl LedgerLock {
         }
         Err(LedgerFault::Locked)
     }
+
+    /// Fails with [`LedgerFault::Locked`] if another process holds the lock. Nothing is made.
+    pub(crate) fn refuse_held(path: &Path) -> Result<()> {
+        let name = place::with_suffix(&place::canonical(path), "-lock");
+        match File::open(name).map(|file| file.try_lock()) {
+            Ok(Err(TryLockError::WouldBlock)) => Err(LedgerFault::Locked),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Drop for LedgerLock {

@@ -53,16 +53,23 @@ impl Place {
 const LONGEST_NAME: usize = 255;
 
 /// Refuses a path that cannot be the file of a ledger, before anything is made. Such paths are
-/// folders, pipes and devices, names that SQLite would take for a database in memory or a URI, and
-/// files in a folder that does not exist. The refusal is a [`LedgerFault::File`].
+/// folders, pipes and devices, also where a file beside the ledger would be, names that SQLite would
+/// take for a database in memory or a URI, and files in a folder that does not exist. The refusal is
+/// a [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let length = path.file_name().map_or(0, |name| name.len());
+    let is_no_file = |path: &Path| path.metadata().is_ok_and(|there| !there.is_file());
+    let mut beside = ["-wal", "-journal", "-shm", "-lock"].iter();
+    let canonical = canonical(path);
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
         "it is a folder: name a file in it"
-    } else if path.metadata().is_ok_and(|there| !there.is_file()) {
+    } else if is_no_file(path) {
         "it is a pipe or a device: name a file"
+    } else if beside.any(|suffix| is_no_file(&with_suffix(&canonical, suffix))) {
+        // Opening it might never end.
+        "a folder, a pipe or a device is where a file beside it would be (-wal, -journal, -shm or -lock)"
     } else if name == b":memory:" || name.starts_with(b"file:") {
         "SQLite does not take this for the name of a file: have ./ before it, if it is one"
     } else if length + "-journal".len() > LONGEST_NAME {
@@ -236,7 +243,7 @@ mod tests {
         fs::hard_link(&path, &hard).expect("it can have a link");
         for name in [&path, &hard] {
             assert!(matches!(open(name), Err(LedgerFault::Linked)), "it has two names");
-            crate::Evidence::locked(name).expect("it can be read");
+            crate::Evidence::at_rest(name).expect("it can be read");
         }
         fs::remove_file(&hard).expect("it is there");
         let ledger = open(&link).expect("it is whole, in two files");
