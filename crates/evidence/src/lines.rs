@@ -14,6 +14,29 @@ const MAX_LINE: u64 = 128 << 10;
 /// The first bytes of a file in gzip format.
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// Opens a regular file to be read. A pipe, a terminal or a device is refused without waiting for
+/// it, because reading it may never end.
+///
+/// # Errors
+///
+/// There is no such file, it cannot be read, or it is none.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        // The mode is not named, because changing the mode of these would harm others.
+        false => Err(io::Error::other("it is no regular file")),
+    }
+}
+
 /// Reads lines, each of a bounded length.
 pub(super) struct Reader {
     input: Box<dyn BufRead>,
@@ -24,7 +47,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn open(bundle: &Path) -> io::Result<Reader> {
-        let mut file = BufReader::with_capacity(1 << 16, File::open(bundle)?);
+        let mut file = BufReader::with_capacity(1 << 16, open_file(bundle)?);
         let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&GZIP) {
             Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
@@ -54,5 +77,22 @@ impl Reader {
             self.number
         );
         Ok(Some(&self.line))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_that_is_no_regular_file_is_refused_at_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("it runs").success());
+        for path in [&pipe, folder.path(), Path::new("/dev/zero")] {
+            let error = Reader::open(path).err().expect("it has no lines");
+            assert_eq!(error.to_string(), "it is no regular file");
+        }
     }
 }

@@ -227,6 +227,31 @@ mod tests {
         is_gone(&ledger, "another file has taken its name");
     }
 
+    /// Opening a pipe waits for its writer.
+    #[cfg(unix)]
+    #[test]
+    fn nobody_waits_for_a_pipe_beside_a_ledger() {
+        let (_folder, path) = scratch();
+        ledger_in(&path).close().expect("it can be closed");
+        for suffix in ["-wal", "-journal", "-shm", "-lock"] {
+            let pipe = with_suffix(&path, suffix);
+            let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+            assert!(made.expect("it runs").success());
+            for tried in [
+                CheckedLedger::open(&path).map(drop),
+                crate::check_file(&path).map(drop),
+                crate::LedgerView::open(&path).map(drop),
+                crate::JobEvidence::open(&path, crate::tests::JOB).map(drop),
+                crate::Evidence::at_rest(&path).map(drop),
+                crate::make_ledger(&path, true),
+            ] {
+                let fault = tried.expect_err("it is no file").to_string();
+                assert!(fault.contains("where a file beside it would be"), "{fault}");
+            }
+            fs::remove_file(&pipe).expect("it is there");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_ledger_can_be_named_by_a_symbolic_link() {

@@ -43,29 +43,6 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     if reported == 0 { Err(io::Error::last_os_error()) } else { Ok(free) }
 }
 
-/// Opens a regular file to be read. A pipe, a terminal or a device is refused without waiting for
-/// it, because reading it may never end.
-///
-/// # Errors
-///
-/// There is no such file, it cannot be read, or it is none.
-pub fn open_file(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::File::options();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
-    }
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        // The mode is not named, because changing the mode of these would harm others.
-        false => Err(io::Error::other("it is no regular file")),
-    }
-}
-
 /// Opens a pipe or a device to be written to. It fails for a pipe that nobody reads, because
 /// waiting for a reader may never end.
 #[cfg(unix)]

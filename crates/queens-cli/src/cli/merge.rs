@@ -122,7 +122,7 @@ pub(super) fn run(args: &MergeArgs) -> Result<(), Failure> {
 /// Whether a file begins like a bundle, compressed or not. No ledger does.
 fn is_bundle(path: &Path) -> bool {
     let mut first = [0; 2];
-    let read = service::open_file(path).and_then(|mut file| file.read_exact(&mut first));
+    let read = evidence::open_file(path).and_then(|mut file| file.read_exact(&mut first));
     read.is_ok() && (first[0] == b'{' || first == [0x1f, 0x8b])
 }
 

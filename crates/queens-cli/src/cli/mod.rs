@@ -26,6 +26,8 @@ mod plan;
 mod problem;
 mod queens_input;
 mod quit_key;
+#[cfg(test)]
+mod reads;
 mod reproduce;
 mod rules;
 mod shard;
@@ -301,7 +303,7 @@ mod tests {
         lines.map(words).collect()
     }
 
-    fn without_variables(command: clap::Command) -> clap::Command {
+    pub(super) fn without_variables(command: clap::Command) -> clap::Command {
         let command = command.mut_args(|arg| arg.env(None::<&'static str>));
         command.mut_subcommands(without_variables)
     }

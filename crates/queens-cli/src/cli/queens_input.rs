@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use anyhow::{anyhow, ensure};
 use board::squares::{Square, parse_squares};
 use clap::Args;
+use evidence::open_file;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
-use service::open_file;
 use solve::QueensRead;
 
 use crate::failure::{Failure, usage};
@@ -106,6 +106,7 @@ pub(super) struct QueensArgs {
     ///
     /// The columns are those on each rank, a FEN is as in 3Q/Q3/…. Or the name of a file, as for
     /// --board. [default: standard input, unless it is a terminal]
+    #[arg(value_hint = clap::ValueHint::FilePath)]
     queens: Vec<String>,
     /// Read the queens from this file (-: standard input)
     ///

@@ -72,7 +72,7 @@ const MOST_DRAWS: i64 = 1 << 20;
 
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     // A bundle is read several times, and its text must have an end.
-    service::open_file(&args.bundle).map_err(|error| unreadable(&args.bundle, &error))?;
+    evidence::open_file(&args.bundle).map_err(|error| unreadable(&args.bundle, &error))?;
     let seed = match &args.beacon {
         Some(value) => Seed::Beacon(value),
         None => Seed::Number(args.seed.unwrap_or_else(rand::random)),

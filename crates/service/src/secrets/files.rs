@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     const MOST_BYTES: u64 = 64 << 10;
-    let file = os::open_file(path)?;
+    let file = evidence::open_file(path)?;
     check_mode(&file.metadata()?, path)?;
     let mut contents = Vec::new();
     if file.take(MOST_BYTES + 1).read_to_end(&mut contents)? as u64 > MOST_BYTES {
