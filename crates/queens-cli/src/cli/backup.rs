@@ -59,7 +59,8 @@ fn check(file: &Path, json: bool) -> Result<(), Failure> {
     if json {
         return output::print(object(file, &contents, bytes));
     }
-    output::print(format_args!("{}: {}", file.display(), sentence(&contents, bytes)))
+    let name = farm::visible(&file.display().to_string());
+    output::print(format_args!("{name}: {}", sentence(&contents, bytes)))
 }
 
 fn object(file: &Path, contents: &Contents, bytes: u64) -> Value {

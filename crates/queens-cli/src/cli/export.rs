@@ -66,8 +66,11 @@ pub(super) async fn export(mut args: ExportArgs) -> Result<(), Failure> {
         }));
     }
     output::print(format!(
-        "{file}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
-        lines.ranges, lines.audits, lines.disputes
+        "{}: {} ranges, {} second counts, {} disputed counts\nname      {name}",
+        farm::visible(&file),
+        lines.ranges,
+        lines.audits,
+        lines.disputes
     ))
 }
 

@@ -1,5 +1,7 @@
 //! Logs: to standard error, for people or for machines.
 
+use std::io::{self, Write};
+
 use clap::Args;
 use console::Term;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -57,17 +59,31 @@ impl LogArgs {
             .with_default(usual)
             .with_target(LOG_TARGET, usual.max(LevelFilter::INFO));
         let filter = self.log.clone().unwrap_or(usual);
-        // A line takes the place of the bar, which is drawn again below it.
-        let writer = || {
-            erase();
-            std::io::stderr()
-        };
-        let log = fmt::layer().with_writer(writer).log_internal_errors(false);
+        let log = fmt::layer().with_writer(|| OneLine).log_internal_errors(false);
         if self.is_json() {
             registry().with(log.json().flatten_event(true).with_filter(filter)).init();
         } else {
             let log = log.with_ansi(is_coloured(&Term::stderr())).with_target(false);
             registry().with(log.with_filter(filter)).init();
         }
+    }
+}
+
+/// Writes each event to standard error as one line. The values of an event may have ends of lines
+/// and other hidden characters, but no escapes any more: those that are left are its colours.
+struct OneLine;
+
+impl Write for OneLine {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        let parts: Vec<String> = text.trim_end().split('\x1b').map(farm::visible).collect();
+        // A line takes the place of the bar, which is drawn again below it.
+        erase();
+        io::stderr().write_all(format!("{}\n", parts.join("\x1b")).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

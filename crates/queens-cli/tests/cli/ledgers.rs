@@ -112,6 +112,30 @@ fn an_invalid_file_name_is_no_ledger_and_leaves_no_file() {
     assert!(scratch.path(":memory:").is_file());
 }
 
+/// Every line of a log begins with the time, and no line of a check or of a refusal ends within a
+/// name.
+#[cfg(unix)]
+#[test]
+fn a_path_with_hidden_characters_is_printed_in_one_line() {
+    let scratch = Scratch::new();
+    let ledger = scratch.path("a\nqueens: b\u{202e}\u{7f}.db");
+    let farm = Farm::new("", "").with_ledger(ledger.clone());
+    let coordinator = farm.start_coordinator();
+    let said = coordinator.said();
+    assert!(said.lines().all(|line| line.starts_with("20")), "{said}");
+    assert!(said.contains(r"a\u{a}queens: b\u{202e}\u{7f}.db"), "{said}");
+    coordinator.stop();
+    let path = ledger.to_str().expect("it is text");
+    let checked = run(&mut queens(&["backup", "--check", path])).success();
+    assert!(
+        checked.trim_end().lines().count() == 1 && checked.contains("a\\u{a}queens"),
+        "{checked}"
+    );
+    fs::write(&ledger, [0x5a; 8192]).expect("it can be written");
+    let refused = run(&mut queens(&["backup", "--check", path]));
+    refused.refusal(9, &["a\\u{a}queens"]);
+}
+
 /// The files in the folder of a test, with their bytes.
 fn files(scratch: &Scratch) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = fs::read_dir(scratch.path("")).expect("it is there");
