@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use farm::Range;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 /// The result of reading or writing a ledger.
 pub(crate) type Result<T, E = LedgerFault> = std::result::Result<T, E>;
@@ -26,6 +26,9 @@ pub enum LedgerFault {
     /// The file system reported an error, or the file cannot be a ledger's.
     #[error(transparent)]
     File(#[from] std::io::Error),
+    /// The file system lacks something that a ledger needs.
+    #[error("{0}")]
+    FileSystem(String),
     /// Another process holds the ledger.
     #[error("locked by another process")]
     Locked,
@@ -74,12 +77,30 @@ pub struct LedgerError {
     pub fault: LedgerFault,
 }
 
+/// The errors of SQLite when the system answers to a lock otherwise than by granting or refusing it.
+const LOCKS: [i32; 6] = [
+    ffi::SQLITE_IOERR_LOCK,
+    ffi::SQLITE_IOERR_RDLOCK,
+    ffi::SQLITE_IOERR_UNLOCK,
+    ffi::SQLITE_IOERR_CHECKRESERVEDLOCK,
+    ffi::SQLITE_IOERR_SHMLOCK,
+    ffi::SQLITE_PROTOCOL,
+];
+
 impl From<rusqlite::Error> for LedgerFault {
     fn from(error: rusqlite::Error) -> LedgerFault {
         let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
+            _ if extended.is_some_and(|code| LOCKS.contains(&code)) => {
+                LedgerFault::FileSystem(format!("its locks do not work: {error}"))
+            }
+            _ if extended == Some(ffi::SQLITE_IOERR_SHMMAP) => {
+                let text =
+                    "it does not map memory that processes share, or this process may map no more";
+                LedgerFault::FileSystem(format!("{text}: {error} (SQLITE_IOERR_SHMMAP)"))
+            }
             // The file ends before a page that it should have.
-            _ if extended == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ) => {
+            _ if extended == Some(ffi::SQLITE_IOERR_SHORT_READ) => {
                 LedgerFault::Content(error.to_string())
             }
             // SQLite reports `Unknown` if a table or a column is missing.
@@ -115,7 +136,7 @@ impl LedgerFault {
     /// meanwhile.
     pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {
         let code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
-        let is_read = Some(rusqlite::ffi::SQLITE_IOERR_READ);
+        let is_read = Some(ffi::SQLITE_IOERR_READ);
         let is_write = matches!(&self, LedgerFault::Sqlite(error) if code(error) != is_read);
         self.at(if is_write { to } else { from })
     }

@@ -16,7 +16,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::format::{distrust, wait_for_others};
-use super::place::{check_name, log, with_suffix};
+use super::place::{check_locks, check_name, log, with_suffix};
 use super::{LedgerFault, Result};
 
 /// SQLite's file system without locks. A connection of it that is exclusive needs no shared memory
@@ -56,6 +56,10 @@ impl Way {
 pub(super) fn reader(path: &Path) -> Result<Connection> {
     check_name(path)?;
     let way = Way::of(path)?;
+    if way == Way::Single {
+        // Nobody writes it, so that no locks of this process end here.
+        check_locks(&File::open(path)?)?;
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let uri = |options: &str| uri(&std::path::absolute(path)?, options);
     let mut db = match way {

@@ -337,7 +337,8 @@ impl LedgerLock {
     ///
     /// # Errors
     ///
-    /// [`LedgerFault::Locked`], if another process holds the lock.
+    /// [`LedgerFault::Locked`], if another process holds the lock, and [`LedgerFault::FileSystem`],
+    /// if nobody can hold one there.
     pub fn of(path: &Path) -> Result<LedgerLock> {
         place::check_name(path)?;
         const ATTEMPTS: u32 = 50;
@@ -348,14 +349,22 @@ impl LedgerLock {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            let file = place::private().create(true).truncate(false).open(&name)?;
+            let file = place::private().read(true).create(true).truncate(false).open(&name)?;
             match file.try_lock() {
-                Ok(()) if place::is_named(&file, &name) => return Ok(LedgerLock { file, name }),
+                Ok(()) if place::is_named(&file, &name) => {
+                    let lock = LedgerLock { file, name };
+                    place::check_locks(&lock.file)?;
+                    return Ok(lock);
+                }
                 Ok(()) | Err(TryLockError::WouldBlock) => {}
                 // NFS reports this for a file that another node has removed.
                 Err(TryLockError::Error(error))
                     if error.kind() == std::io::ErrorKind::StaleNetworkFileHandle => {}
-                Err(TryLockError::Error(error)) => return Err(error.into()),
+                Err(TryLockError::Error(error)) => {
+                    // Nobody can hold it.
+                    let _ = std::fs::remove_file(&name);
+                    return Err(place::no_locks(&error));
+                }
             }
         }
         Err(LedgerFault::Locked)

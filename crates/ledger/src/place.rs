@@ -148,6 +148,33 @@ pub(crate) fn is_named(file: &File, name: &Path) -> bool {
     named.is_ok_and(|named| identity_of(file).is_ok_and(|open| open == named))
 }
 
+/// Fails with [`LedgerFault::FileSystem`] if the file system has no locks of the kind that SQLite
+/// takes. SQLite would take that for a lock of another program. The file must not be a ledger that
+/// this process has open, because its locks would end when `file` is closed.
+#[cfg(unix)]
+pub(crate) fn check_locks(file: &File) -> Result<()> {
+    use rustix::fs::{FlockOperation, fcntl_lock};
+    use rustix::io::Errno;
+    match fcntl_lock(file, FlockOperation::NonBlockingLockShared) {
+        // Somebody holds a lock, so there are locks.
+        Ok(()) | Err(Errno::AGAIN | Errno::ACCESS | Errno::INTR) => {
+            let _ = fcntl_lock(file, FlockOperation::NonBlockingUnlock);
+            Ok(())
+        }
+        Err(error) => Err(no_locks(&error.into())),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_locks(_: &File) -> Result<()> {
+    Ok(())
+}
+
+/// The fault of a file system that answers to a lock with this error.
+pub(crate) fn no_locks(error: &std::io::Error) -> LedgerFault {
+    LedgerFault::FileSystem(format!("it has no locks: {error}"))
+}
+
 /// Waits until the names in the folder of `path` are on disk.
 pub(crate) fn sync_folder_of(path: &Path) -> std::io::Result<()> {
     // Other systems cannot open a folder.

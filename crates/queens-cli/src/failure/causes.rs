@@ -92,6 +92,10 @@ impl From<LedgerError> for Failure {
                 "cannot open the ledger {ledger} ({reason}); give the name of a file that can be read and written, or \
                  made"
             )),
+            LedgerFault::FileSystem(_) => Failure::Unwritten(format!(
+                "the ledger {ledger} cannot be on this file system ({reason}); put it on a local disk, or on one that \
+                 has what it needs: docs/OPERATIONS.md says which"
+            )),
             LedgerFault::Linked => Failure::Unwritten(format!(
                 "the ledger {ledger} cannot be locked: {reason}; remove the other name (`find FOLDER -samefile {ledger}` finds \
                  it), or use a copy (`queens backup --from {ledger} COPY`)"

@@ -87,6 +87,55 @@ fn a_coordinator_resumes_after_its_disk_failed() {
     });
 }
 
+/// Each call fails as on a network file system without that. The message names the system's own
+/// error, and neither another process nor damage.
+#[test]
+fn a_file_system_without_locks_or_shared_memory_is_named_as_that() {
+    if !can_inject() {
+        println!("left out: strace(1) cannot make system calls fail here");
+        return;
+    }
+    let scratch = Scratch::new();
+    let sound = scratch.path("sound.db");
+    run(queens(&["count", "8", "--ledger"]).arg(&sound)).total(8);
+    let unlocked = ["it has no locks", "No locks available"];
+    let memory = ["it does not map memory that processes share", "disk I/O error"];
+    for (number, (suffix, call, error, said)) in [
+        ("-lock", "flock", "EOPNOTSUPP", ["it has no locks", "Operation not supported"]),
+        ("-lock", "flock", "ENOLCK", unlocked),
+        ("-lock", "fcntl", "ENOLCK", unlocked),
+        ("-shm", "mmap", "ENODEV", memory),
+        ("", "fcntl", "ENOLCK", unlocked),
+        ("", "fcntl", "EPERM", ["it has no locks", "Operation not permitted"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ledger = scratch.path(&format!("{number}.db"));
+        std::fs::copy(&sound, &ledger).expect("it is there");
+        let name = ledger.to_str().expect("it is text");
+        let copy = scratch.path("copy.db").display().to_string();
+        let writers = [
+            &["count", "8", "--ledger", name][..],
+            &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
+        ];
+        let readers = [
+            &["backup", "--check", name][..],
+            &["backup", &copy, "--from", name],
+            &["merge", name, "--into", &copy],
+        ];
+        let file = format!("{name}{suffix}");
+        for args in if suffix.is_empty() { &readers[..] } else { &writers[..] } {
+            let (trace, fail) = (format!("trace={call}"), format!("inject={call}:error={error}"));
+            let strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", &file];
+            let strace = [&strace[..], &["-e", &trace, "-e", &fail]].concat();
+            let refused = run(&mut behind(&strace, &queens(args)));
+            refused.refusal(10, &[&["cannot be on this file system"][..], &said].concat());
+        }
+        run(&mut queens(&["backup", "--check", name])).success();
+    }
+}
+
 /// A coordinator that writes often, because its leases are short.
 fn busy(farm: &Farm) -> Command {
     let mut coordinator = farm.coordinator();
