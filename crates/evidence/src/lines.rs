@@ -21,14 +21,30 @@ pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///
 /// There is no such file, it cannot be read, or it is none.
 pub fn open_file(path: &Path) -> io::Result<File> {
+    open_regular(path, true)
+}
+
+/// Opens a regular file to be read, as [`open_file`] does, and no link to one.
+///
+/// # Errors
+///
+/// Those of [`open_file`], and that the path is a link. Only Unix has this error.
+pub fn open_file_itself(path: &Path) -> io::Result<File> {
+    open_regular(path, false)
+}
+
+fn open_regular(path: &Path, follows: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
     #[cfg(unix)]
     {
         use rustix::fs::OFlags;
-        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        flags.set(OFlags::NOFOLLOW, !follows);
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits() as i32);
     }
+    #[cfg(not(unix))]
+    let _ = follows;
     let file = options.open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),

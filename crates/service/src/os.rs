@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 
 use farm::Principal;
+#[cfg(unix)]
+use ledger::folder_of;
 
 /// The name of the machine that this process runs on. It is made of the random number that Linux
 /// draws at each start of the system, because the containers of one host share this number and not
@@ -122,11 +124,93 @@ pub(crate) fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {
 /// Refuses a folder that neither this process's user nor root owns.
 #[cfg(unix)]
 pub(crate) fn check_owner(found: &Metadata) -> io::Result<()> {
-    let owner = std::os::unix::fs::MetadataExt::uid(found);
-    match [0, rustix::process::geteuid().as_raw()].contains(&owner) {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("user {owner} owns the folder"))),
+    match owner_elsewhere(found) {
+        None => Ok(()),
+        Some(owner) => Err(io::Error::other(format!("user {owner} owns the folder"))),
     }
+}
+
+/// The owner of a file, if that is neither this process's user nor root.
+#[cfg(unix)]
+fn owner_elsewhere(found: &Metadata) -> Option<u32> {
+    let owner = std::os::unix::fs::MetadataExt::uid(found);
+    (![0, rustix::process::geteuid().as_raw()].contains(&owner)).then_some(owner)
+}
+
+/// Refuses an open secret file, which `path` names, if another user may have planted it.
+#[cfg(unix)]
+pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt as _;
+    let folder = fs::metadata(folder_of(path))?;
+    let is_of_service = rustix::process::geteuid().is_root() && found.uid() == folder.uid();
+    if let Some(owner) = owner_elsewhere(found).filter(|_| !is_of_service) {
+        let path = path.display();
+        let text =
+            format!("user {owner} owns it; use a copy of yours (`install -m 600 {path} COPY`)");
+        return Err(io::Error::other(text));
+    }
+    if found.nlink() > 1 {
+        let names = found.nlink();
+        let text = format!("it has {names} names, and another user may have made one; use a copy");
+        return Err(io::Error::other(text));
+    }
+    check_folder(&folder, folder_of(path))
+}
+
+/// Refuses to replace a file that is another user's, or a file in a folder where other users may
+/// replace it in turn. There need not be a file.
+#[cfg(unix)]
+pub(crate) fn check_replaced(path: &Path) -> io::Result<()> {
+    let replaced = fs::symlink_metadata(path).ok();
+    if let Some(owner) = replaced.as_ref().and_then(owner_elsewhere) {
+        let text = format!("user {owner} owns it: remove it, or name another file");
+        return Err(io::Error::other(text));
+    }
+    match fs::metadata(folder_of(path)) {
+        Ok(folder) => check_folder(&folder, folder_of(path)),
+        // To make a file there fails, too.
+        Err(_) => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn check_folder(found: &Metadata, path: &Path) -> io::Result<()> {
+    const STICKY: u32 = 0o1000;
+    let mode = std::os::unix::fs::MetadataExt::mode(found);
+    if mode & 0o002 == 0 || mode & STICKY != 0 {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(io::Error::other(format!(
+        "other users may replace the files of its folder: run `chmod o-w {path}` or `chmod +t {path}`"
+    )))
+}
+
+/// Refuses a link that another user made.
+#[cfg(unix)]
+pub(crate) fn check_link(path: &Path) -> io::Result<()> {
+    match owner_elsewhere(&fs::symlink_metadata(path)?) {
+        None => Ok(()),
+        Some(owner) => Err(io::Error::other(format!(
+            "user {owner} made the link {}: name the file that it leads to, or another one",
+            path.display()
+        ))),
+    }
+}
+
+/// Refuses to write a secret to an open pipe or device that is another user's, or to a pipe that
+/// others may read.
+#[cfg(unix)]
+pub(crate) fn check_stream(found: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    if let Some(owner) = owner_elsewhere(found) {
+        return Err(io::Error::other(format!("user {owner} owns it: name another")));
+    }
+    let kind = found.file_type();
+    if kind.is_char_device() || (kind.is_fifo() && found.mode() & 0o004 == 0) {
+        return Ok(());
+    }
+    Err(io::Error::other("it is neither a device nor a pipe that other users cannot read"))
 }
 
 #[cfg(not(unix))]
@@ -136,6 +220,21 @@ pub(crate) fn check_mode(_: &Metadata, _: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 pub(crate) fn check_owner(_: &Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_secret(_: &Metadata, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_replaced(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_stream(_: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

@@ -1,10 +1,11 @@
 //! Tests of files and folders with secrets: who may read them, and how much of them is read.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown, lchown, symlink};
+use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{queens, run};
+use crate::support::process::{behind, queens, run};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -135,12 +136,83 @@ fn white_space_around_a_secret_is_ignored() {
     let _coordinator = farm.start_coordinator();
 }
 
+/// The numbers of two other users.
+const OTHERS: [u32; 2] = [4_711, 4_712];
+
+/// Whether this is root, who can give files to others and act as them.
+fn is_root() -> bool {
+    let is_root = fs::metadata("/proc/self").expect("it is Linux").uid() == 0;
+    if !is_root {
+        println!("left out: only root can give a file to another user");
+    }
+    is_root
+}
+
+/// `command` as one of the others.
+fn as_other(other: u32, command: &Command) -> Command {
+    let [user, group] = ["--reuid", "--regid"].map(|option| format!("{option}={other}"));
+    behind(&["setpriv", &user, &group, "--clear-groups", "--no-new-privs"], command)
+}
+
 #[test]
-#[ignore = "gives a folder to another user, which needs root: CI runs it"]
 fn a_folder_of_keys_that_another_user_owns_is_refused() {
+    if !is_root() {
+        return;
+    }
     let farm = Farm::new("--tls", "");
     farm.start_coordinator().stop();
     let keys = farm.key("join").with_file_name("");
-    std::os::unix::fs::chown(&keys, Some(4_711), None).expect("it needs root");
+    chown(&keys, Some(OTHERS[0]), None).expect("it needs root");
     run(&mut farm.coordinator()).refusal(6, &["user 4711 owns the folder"]);
+}
+
+#[test]
+fn a_user_takes_the_secrets_of_root_and_of_no_other_user() {
+    if !is_root() {
+        return;
+    }
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    let [user, other] = OTHERS;
+    // A volume of Kubernetes is a folder of root, with links and files of root.
+    let volume = Scratch::new();
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
+    };
+    mode(&volume.path(""), 0o1777);
+    fs::create_dir(volume.path("..2026_11_22")).expect("it is ours");
+    mode(&volume.path("..2026_11_22"), 0o755);
+    symlink("..2026_11_22", volume.path("..data")).expect("it is ours");
+    symlink("..data/join", volume.path("join")).expect("it is ours");
+    let file = volume.path("..2026_11_22/join");
+    fs::copy(farm.key("join"), &file).expect("it can be read");
+    mode(&file, 0o440);
+    chown(&file, Some(0), Some(user)).expect("it needs root");
+    let jobs = || {
+        let mut jobs = queens(&["jobs", "--join-file"]);
+        jobs.arg(volume.path("join")).current_dir("/");
+        run(&mut as_other(user, &jobs))
+    };
+    jobs().success();
+
+    chown(&file, Some(other), Some(user)).expect("it needs root");
+    jobs().refusal(6, &["user 4712 owns it", "a copy of yours"]);
+
+    // The user's own copy lies in a folder where all users make files, beside a link of another.
+    chown(&file, Some(user), Some(user)).expect("it needs root");
+    jobs().success();
+    lchown(volume.path("join"), Some(other), None).expect("it needs root");
+    jobs().refusal(6, &["user 4712 made the link"]);
+
+    // A coordinator writes nothing into what another user made beforehand.
+    let planted = volume.path("planted");
+    fs::write(&planted, "").expect("it is new");
+    mode(&planted, 0o600);
+    chown(&planted, Some(other), Some(other)).expect("it needs root");
+    for option in ["--join-file", "--worker-join-file", "--token-file"] {
+        let farm = Farm::new("--tls", "");
+        let refused = run(farm.coordinator().arg(option).arg(&planted));
+        refused.refusal(6, &["user 4712 owns it"]);
+        assert_eq!(fs::read(&planted).expect("it is there"), b"", "{option}");
+    }
 }

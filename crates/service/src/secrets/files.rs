@@ -4,11 +4,26 @@
 //! A regular file is replaced in one step, and the new one gets the owner of the old one where the
 //! system allows it. If the name is a link, the link stays, and the file that it leads to is
 //! replaced or made. A pipe or a device is written to.
+//!
+//! A secret is read or written only where no other user can have planted something in its place:
+//!
+//! | what | must |
+//! |---|---|
+//! | the file, the pipe or the device | belong to this process's user or to root |
+//! | a file that is read | be regular, and have one name; only its group may read or write it, too |
+//! | a pipe | let no others read it |
+//! | a link on the way | belong to this process's user or to root |
+//! | the folder | let no others write to it, unless it is sticky, as `/tmp` is |
+//!
+//! The secrets that Kubernetes and Docker mount are files and links of root. Root may also read a
+//! file whose owner has the folder, too: it runs `queens jobs` with the join file of a service.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+#[cfg(not(unix))]
+pub(super) use ledger::behind_links as behind_own_links;
 use ledger::{behind_links, folder_of};
 use tempfile::NamedTempFile;
 
@@ -47,8 +62,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, ServiceError> {
 
 fn contents(path: &Path) -> io::Result<Vec<u8>> {
     const MOST_BYTES: u64 = 64 << 10;
-    let file = evidence::open_file(path)?;
-    check_mode(&file.metadata()?, path)?;
+    let place = behind_own_links(path)?;
+    let file = evidence::open_file_itself(&place)?;
+    let found = file.metadata()?;
+    os::check_secret(&found, &place)?;
+    check_mode(&found, path)?;
     let mut contents = Vec::new();
     if file.take(MOST_BYTES + 1).read_to_end(&mut contents)? as u64 > MOST_BYTES {
         return Err(io::Error::other("it has more than 64 KiB, so that it is no secret"));
@@ -61,7 +79,11 @@ fn contents(path: &Path) -> io::Result<Vec<u8>> {
 /// owner can.
 pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> {
     let replaced = if is_pipe_or_device(path) {
-        os::open_to_write(path).and_then(|mut file| file.write_all(contents))
+        behind_own_links(path).and_then(|_| {
+            let mut file = os::open_to_write(path)?;
+            os::check_stream(&file.metadata()?)?;
+            file.write_all(contents)
+        })
     } else {
         draft(path, contents, true).and_then(|(file, place)| Ok(file.persist(place).map(drop)?))
     };
@@ -83,6 +105,40 @@ fn is_pipe_or_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|before| !before.is_file() && !before.is_dir())
 }
 
+/// The file that `path` names behind all links, also of its folders. It need not exist yet.
+///
+/// # Errors
+///
+/// Another user made one of the links, or they lead in a circle.
+#[cfg(unix)]
+pub(super) fn behind_own_links(path: &Path) -> io::Result<PathBuf> {
+    /// Linux follows this many links.
+    const MOST: u32 = 40;
+    let mut links = 0;
+    let mut left: Vec<PathBuf> = parts_of(path).collect();
+    let mut place = PathBuf::new();
+    while let Some(part) = left.pop() {
+        let next = place.join(&part);
+        let Ok(named) = fs::read_link(&next) else {
+            place = next;
+            continue;
+        };
+        os::check_link(&next)?;
+        links += 1;
+        if links > MOST {
+            return Err(io::Error::other("its links lead in a circle"));
+        }
+        left.extend(parts_of(&named));
+    }
+    Ok(place)
+}
+
+/// The parts of a path, the last one first.
+#[cfg(unix)]
+fn parts_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+    path.components().rev().map(|part| PathBuf::from(part.as_os_str()))
+}
+
 /// The error about a secret file that is not there.
 pub(super) fn missing(path: &Path) -> ServiceError {
     ServiceError::secret_file(path, "No such file or directory")
@@ -92,7 +148,13 @@ pub(super) fn missing(path: &Path) -> ServiceError {
 /// that file, which is `path` with its links followed. The new file is removed if the value is
 /// dropped.
 fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
-    let place = behind_links(path)?;
+    let place = match is_secret {
+        true => behind_own_links(path)?,
+        false => behind_links(path)?,
+    };
+    if is_secret {
+        os::check_replaced(&place)?;
+    }
     let mut builder = tempfile::Builder::new();
     if !is_secret {
         os::let_others_read(&mut builder);
@@ -164,5 +226,167 @@ mod tests {
         let device = Path::new("/dev/null");
         replace(device, b"nothing").expect("it takes everything");
         assert!(fs::metadata(device).expect("it is there").file_type().is_char_device());
+    }
+
+    /// Another user's number.
+    #[cfg(unix)]
+    const OTHER: Option<u32> = Some(4_711);
+
+    #[cfg(unix)]
+    fn is_root() -> bool {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root {
+            println!("left out: only root can give a file to another user");
+        }
+        is_root
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_another_user_may_have_planted_is_neither_read_nor_written() {
+        use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
+        use std::process::Command;
+        if !is_root() {
+            return;
+        }
+        let with_mode = |path: &Path, mode| {
+            fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
+        };
+        let make_pipe = |path: &Path, mode: &str| {
+            let made = Command::new("mkfifo").args(["-m", mode]).arg(path).status();
+            assert!(made.expect("mkfifo(1) runs").success());
+        };
+        // Each case plants something in a folder, where `ours` is a secret file of this user and
+        // `folder/secret` is another. The name is that of the secret that is asked for.
+        type Plant<'a> = (&'a str, &'a str, Box<dyn Fn(&Path) + 'a>);
+        let cases: [Plant<'_>; 9] = [
+            (
+                "secret",
+                "user 4711 owns it",
+                Box::new(|root| {
+                    fs::write(root.join("secret"), "planted").expect("it is new");
+                    with_mode(&root.join("secret"), 0o600);
+                    chown(root.join("secret"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            (
+                "secret",
+                "user 4711 owns it",
+                Box::new(|root| {
+                    fs::write(root.join("secret"), "planted").expect("it is new");
+                    with_mode(&root.join("secret"), 0o640);
+                    chown(root.join("secret"), OTHER, Some(0)).expect("it needs root");
+                }),
+            ),
+            (
+                "secret",
+                "user 4711 made the link",
+                Box::new(|root| {
+                    symlink("ours", root.join("secret")).expect("it is new");
+                    lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            // It leads to nothing yet.
+            (
+                "secret",
+                "user 4711 made the link",
+                Box::new(|root| {
+                    symlink("nothing", root.join("secret")).expect("it is new");
+                    lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            (
+                "first",
+                "user 4711 made the link",
+                Box::new(|root| {
+                    symlink("second", root.join("first")).expect("it is new");
+                    symlink("ours", root.join("second")).expect("it is new");
+                    lchown(root.join("second"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            (
+                "link/secret",
+                "user 4711 made the link",
+                Box::new(|root| {
+                    symlink("folder", root.join("link")).expect("it is new");
+                    lchown(root.join("link"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            ("folder/secret", "chmod +t", Box::new(|root| with_mode(&root.join("folder"), 0o757))),
+            (
+                "pipe",
+                "user 4711 owns it",
+                Box::new(|root| {
+                    make_pipe(&root.join("pipe"), "600");
+                    chown(root.join("pipe"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
+            (
+                "pipe",
+                "other users cannot read",
+                Box::new(|root| {
+                    make_pipe(&root.join("pipe"), "644");
+                }),
+            ),
+        ];
+        for (name, reason, plant) in cases {
+            let root = tempfile::tempdir().expect("a temporary folder");
+            let ours = [root.path().join("ours"), root.path().join("folder/secret")];
+            fs::create_dir(root.path().join("folder")).expect("it is new");
+            for path in &ours {
+                replace(path, b"ours").expect("it is new");
+            }
+            plant(root.path());
+            let path = root.path().join(name);
+            // Something reads the pipe, so that it could be written to.
+            let reader = fs::File::options().read(true).write(true).open(&path);
+            for refused in [
+                read(&path).map(drop).err(),
+                read_or_make(&path, || b"made".into()).map(drop).err(),
+                replace(&path, b"written").err(),
+            ] {
+                let refused = refused.unwrap_or_else(|| panic!("{name}: {reason}")).to_string();
+                let is_pipe = refused.contains("no regular file");
+                assert!(refused.contains(reason) || is_pipe, "{name}: {reason}: {refused}");
+            }
+            drop(reader);
+            for path in &ours {
+                assert_eq!(fs::read(path).expect("it is there"), b"ours", "{name}: {reason}");
+            }
+            assert!(!root.path().join("nothing").exists());
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_with_two_names_is_not_read_and_the_name_gets_a_new_file() {
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let [ours, planted] = ["ours", "planted"].map(|name| root.path().join(name));
+        replace(&ours, b"ours").expect("it is new");
+        fs::hard_link(&ours, &planted).expect("links can be made");
+        let refused = read(&planted).expect_err("it has two names").to_string();
+        assert!(refused.contains("2 names"), "{refused}");
+
+        replace(&planted, b"new").expect("it is ours");
+
+        assert_eq!(read(&ours).expect("it has one name"), Some(b"ours".into()));
+        assert_eq!(read(&planted).expect("it has one name"), Some(b"new".into()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn root_reads_the_secret_of_a_service_in_the_folder_of_that_service() {
+        use std::os::unix::fs::chown;
+        if !is_root() {
+            return;
+        }
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let path = root.path().join("join");
+        replace(&path, b"of the service").expect("it is new");
+        chown(&path, OTHER, OTHER).expect("it needs root");
+        read(&path).expect_err("it lies in a folder of root");
+        chown(root.path(), OTHER, OTHER).expect("it needs root");
+        assert_eq!(read(&path).expect("it is the service's"), Some(b"of the service".into()));
+        replace(&path, b"of root").expect_err("the service could not read it any more");
     }
 }

@@ -38,9 +38,10 @@ impl KeyFolder {
     }
 
     /// Makes the folder if there is none, and returns the path of the secret `name`. It fails if
-    /// other users can enter the folder, or if another user owns it.
+    /// other users can enter the folder, or if another user owns it or a link on the way to it.
     pub fn with_folder(&self, name: &str) -> Result<PathBuf, ServiceError> {
         let is_private = || {
+            files::behind_own_links(&self.0)?;
             os::make_folder(&self.0)?;
             let folder = fs::metadata(&self.0)?;
             check_owner(&folder)?;
