@@ -109,13 +109,15 @@ mod unix {
         }
     }
 
-    /// Raises the limit of open files, which is usually 1,024. Each connection is one. If the limit
-    /// cannot be raised, further connections wait.
-    pub(crate) fn raise_file_limit() {
+    /// Raises the limit of open files, which is usually 1,024, as far as the system allows, and
+    /// returns it. Each connection is an open file.
+    pub(crate) fn raise_file_limit() -> usize {
         let most = getrlimit(Resource::Nofile).maximum;
         if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
             tracing::warn!(%error, "the limit of open files stays as it is");
         }
+        let limit = getrlimit(Resource::Nofile).current;
+        limit.and_then(|limit| limit.try_into().ok()).unwrap_or(usize::MAX)
     }
 
     /// Calls `start` so that the threads that it starts give way to other programs: `nice` is added
@@ -203,7 +205,9 @@ mod windows {
     pub(crate) fn notify_systemd(_: &str) {}
 
     /// Open files have no limit here.
-    pub(crate) fn raise_file_limit() {}
+    pub(crate) fn raise_file_limit() -> usize {
+        usize::MAX
+    }
 
     /// Windows has no nice value.
     pub(crate) fn with_low_priority<T: Send>(_: u8, start: impl FnOnce() -> T + Send) -> T {

@@ -13,7 +13,7 @@ use super::arguments::LARGE_FARMS;
 use super::options::{in_units, name};
 use super::signal::asked_to_stop;
 use crate::failure::{Failure, usage};
-use crate::os::notify_systemd;
+use crate::os::{self, notify_systemd};
 use ledger::CheckedLedger;
 use service::coordinator::{EventLoop, Limits, Listener, serve};
 use service::tls::Authority;
@@ -108,7 +108,8 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
     // that may send one.
     let asked = asked_to_stop();
     tokio::pin!(asked);
-    let listener = Listener::bind(&addresses, Limits::default()).await?;
+    let limits = Limits::within(os::raise_file_limit());
+    let listener = Listener::bind(&addresses, limits).await?;
     let bound = listener.addresses().map_err(anyhow::Error::from)?;
     args.access.begin(has_tls, &keys, &args.ledger, args.new)?;
     let access = args.access.open(has_tls, keys.clone())?;

@@ -167,7 +167,6 @@ impl Command {
             Command::Explain(args) => explain::run(&args),
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Coordinator(args) => {
-                os::raise_file_limit();
                 run(tokio::runtime::Builder::new_multi_thread(), coordinator::run(args))
             }
             Command::Worker(args) => on_one_thread(worker::run(args)),

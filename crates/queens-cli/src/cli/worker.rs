@@ -109,6 +109,7 @@ fn slurm_name() -> Option<String> {
 }
 
 pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
+    os::raise_file_limit();
     let mut endpoint = args.coordinator.endpoint()?;
     // A file that cannot be used is an error at once; a coordinator, or the file with its address,
     // may come later.

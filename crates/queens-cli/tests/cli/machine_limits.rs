@@ -1,16 +1,18 @@
 //! Tests that a process takes no more processors than it may use, and hardly any memory.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use count::Backend;
 use serde_json::Value;
 
-use crate::support::Farm;
-use crate::support::process::{Process, behind, queens, run};
+use crate::support::process::{Process, behind, queens, run, wait_until};
+use crate::support::{Farm, Scratch};
 
 const MIB: u64 = 1 << 20;
 const PLAN: [&str; 4] = ["plan", "20", "--seconds=0", "--json"];
@@ -137,4 +139,77 @@ fn a_worker_gives_way_to_other_programs_unless_it_has_the_processors() {
         assert_eq!(nice_values(worker.id()), expected, "{options:?} {variable:?}");
         worker.stop();
     }
+}
+
+/// `command` with this limit of a resource, such as `-n 64` for the open files.
+fn limited(limit: &str, command: &Command) -> Command {
+    behind(&["bash", "-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")], command)
+}
+
+#[test]
+fn servers_raise_the_limit_of_open_files_as_far_as_they_may() {
+    let farm = Farm::new("", "");
+    let mut coordinator =
+        Process::start(&mut limited("-Sn 64", &farm.coordinator()), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    let url = farm.url();
+    let (command, log) = farm.worker(&["--coordinator", &url]);
+    let mut worker = Process::start(&mut limited("-Sn 64", &command), log);
+    worker.wait_for_line("welcomes this worker");
+    for process in [&coordinator, &worker] {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", process.id()));
+        let limits = limits.expect("it runs");
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+        let [soft, hard] = line.expect("Linux has it").split_whitespace().collect::<Vec<_>>()[..2]
+        else {
+            panic!("{limits}");
+        };
+        assert_eq!(soft, hard);
+    }
+}
+
+#[test]
+fn strangers_do_not_shut_out_who_has_a_credential_where_files_are_few() {
+    // Given a coordinator with few files, and some hundred connections that show no credential and
+    // come again when they are closed
+    let scratch = Scratch::new();
+    let token = scratch.path("token");
+    let farm = Farm::new("", "");
+    let mut command = farm.coordinator();
+    command.arg("--token-file").arg(&token);
+    let mut coordinator = Process::start(&mut limited("-n 256", &command), farm.new_log());
+    coordinator.wait_for_line("coordinator serves");
+    let address = farm.url().trim_start_matches("http://").to_owned();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut strangers = VecDeque::new();
+            while !is_over.load(Ordering::Relaxed) {
+                strangers.extend(TcpStream::connect(&address));
+                if strangers.len() > 400 {
+                    strangers.pop_front();
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        wait_until("the log to say so", || coordinator.said().contains("are closed first"));
+
+        // When a client with a credential comes
+        let ask = || {
+            let begun = Instant::now();
+            let args = ["jobs", "--coordinator", &farm.url(), "--token-file"];
+            let outcome = run(queens(&args).arg(&token));
+            (outcome.code, begun.elapsed())
+        };
+        let answers = [(); 6].map(|()| ask());
+
+        // Then it is served at once, as a rule: on a busy machine one may come too late
+        is_over.store(true, Ordering::Relaxed);
+        let is_quick = |(code, time): &&(Option<i32>, Duration)| {
+            *code == Some(0) && *time < Duration::from_secs(2)
+        };
+        assert!(answers.iter().filter(is_quick).count() >= 4, "{answers:?}");
+    });
+    let said = coordinator.said();
+    assert_eq!(said.matches("are closed first").count(), 1, "{said}");
 }

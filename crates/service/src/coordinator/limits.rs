@@ -2,9 +2,9 @@
 //!
 //! | who | limit |
 //! |---|---|
-//! | everybody | connections, streams, bytes that are not read, headers, messages; time for an answer |
+//! | everybody | connections, as open files allow; streams, unread bytes, headers, messages; time for an answer |
 //! | an address | new connections a second; attempts to log in a second |
-//! | a connection without a credential | time until one is shown; how many others come until then |
+//! | a connection without a credential | time until one is shown; how many others come until then; closed first if there is no room |
 //! | an owner | requests a second that change something; what is beyond them waits |
 //!
 //! They are for strangers. The holder of a credential is trusted not to flood. An owner who does so
@@ -61,6 +61,23 @@ impl Default for Limits {
             visits: 16_384,
             strangers: 16_384,
             admission: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Limits {
+    /// The limits of a process that may have this number of open files. Half of its connections
+    /// are kept for those who have shown a credential.
+    pub fn within(open_files: usize) -> Limits {
+        /// Files that a coordinator needs for its ledger, for copies of it and for itself.
+        const OWN: usize = 64;
+        let most = Limits::default();
+        let connections = most.connections.min(open_files - OWN.min(open_files / 2)).max(2);
+        Limits {
+            connections,
+            visits: most.visits.min(connections as u32),
+            strangers: most.strangers.min(connections / 2),
+            ..most
         }
     }
 }
@@ -167,6 +184,24 @@ mod tests {
         rates.wait(&"ann").await;
         rates.wait(&"ann").await;
         assert!(begun.elapsed() >= Duration::from_millis(50), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn places_follow_the_limit_of_open_files_and_half_of_them_are_no_strangers() {
+        for (open_files, connections) in [
+            (0, 2),
+            (20, 10),
+            (128, 64),
+            (1_024, 960),
+            (32_768, 32_704),
+            (32_832, 32_768),
+            (1 << 20, 32_768),
+            (usize::MAX, 32_768),
+        ] {
+            let limits = Limits::within(open_files);
+            assert_eq!(limits.connections, connections, "{open_files}");
+            assert_eq!(limits.strangers, connections / 2, "{open_files}");
+        }
     }
 
     #[test]

@@ -7,13 +7,14 @@
 //! client that has a credential shows it long before.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
@@ -75,9 +76,14 @@ impl Listener {
                 let accepted = listeners.next().await.expect("listeners do not end");
                 match accepted.and_then(|it| it.peer_addr().map(|peer| (it, peer.ip()))) {
                     Ok((stream, peer)) => door.visit(stream, peer).await,
-                    // The process is out of descriptors, or the peer is gone already: wait a
-                    // little.
-                    Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                    Err(error) => {
+                        if is_out_of_files(&error) {
+                            door.make_room(&error);
+                        }
+                        // Otherwise the peer is gone already, or it is the system that must make
+                        // room.
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
                 }
             }
         };
@@ -102,6 +108,8 @@ struct Door {
     /// A sender for each connection that may not have shown a credential yet, the oldest first.
     /// Dropping the sender ends the connection, unless it was admitted.
     strangers: VecDeque<oneshot::Sender<()>>,
+    /// When the log last said that there is no room.
+    warned: Option<Instant>,
     opened: mpsc::Sender<io::Result<Connection>>,
 }
 
@@ -118,7 +126,22 @@ impl Door {
             // A thousand handshakes a second take a tenth of a processor.
             visits: Rates::new(1_000, limits.visits),
             strangers: VecDeque::new(),
+            warned: None,
             opened,
+        }
+    }
+
+    /// Closes the connection that has been without a credential for the longest time, and says so
+    /// once a minute.
+    fn make_room(&mut self, reason: &dyn Display) {
+        const PAUSE: Duration = Duration::from_mins(1);
+        while self.strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+        if self.warned.is_none_or(|at| at.elapsed() >= PAUSE) {
+            self.warned = Some(Instant::now());
+            tracing::warn!(
+                "{reason}: connections without a credential are closed first, and further ones wait; allow more open \
+                 files (`ulimit -Hn`, LimitNOFILE= of systemd)"
+            );
         }
     }
 
@@ -129,7 +152,8 @@ impl Door {
             return;
         }
         if self.permits.available_permits() == 0 {
-            while self.strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+            let places = self.limits.connections;
+            self.make_room(&format_args!("all {places} places for connections are taken"));
         }
         let permit = self.permits.clone().acquire_owned().await.expect("it is never closed");
         let _ = stream.set_nodelay(true);
@@ -161,6 +185,15 @@ impl Door {
             }
         });
     }
+}
+
+/// Whether the process or the system may open no further file.
+fn is_out_of_files(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let codes = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(|it| it.raw_os_error());
+    #[cfg(not(unix))]
+    let codes: [i32; 0] = [];
+    error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
 /// A connection in plain text or over TLS.
@@ -300,8 +333,6 @@ impl AsyncWrite for Connection {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use tokio::io::AsyncReadExt;
 
     use super::*;
