@@ -65,10 +65,13 @@ impl NewFile {
         }
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
-        // The text of the error would name the temporary file.
         let file = NamedTempFile::new_in(folder).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => io::Error::new(error.kind(), "its folder is not there"),
-            _ => error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error),
+            kind => {
+                let text = error.to_string();
+                // The text goes on with the name of the temporary file.
+                io::Error::new(kind, text.split(" at path ").next().unwrap_or_default())
+            }
         })?;
         let bytes = BufWriter::new(file.as_file().try_clone()?);
         let out = output(bytes, path.extension().is_some_and(|end| end == "gz"));

@@ -1,5 +1,6 @@
 //! The errors of a ledger.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use farm::Range;
@@ -14,6 +15,9 @@ pub enum LedgerFault {
     /// It cannot be read or written any more.
     #[error(transparent)]
     Sqlite(rusqlite::Error),
+    /// The disk is full, or a limit or a quota keeps a file of it from growing.
+    #[error(transparent)]
+    Full(std::io::Error),
     /// The content is damaged.
     #[error("{0}")]
     Content(String),
@@ -89,6 +93,8 @@ const LOCKS: [i32; 6] = [
 
 impl From<rusqlite::Error> for LedgerFault {
     fn from(error: rusqlite::Error) -> LedgerFault {
+        // SQLite does not pass on why the system has refused a call, which this thread made last.
+        let system = std::io::Error::last_os_error();
         let extended = error.sqlite_error().map(|error| error.extended_code);
         match error.sqlite_error_code() {
             _ if extended.is_some_and(|code| LOCKS.contains(&code)) => {
@@ -120,10 +126,28 @@ impl From<rusqlite::Error> for LedgerFault {
                     "it does not begin like a ledger: it is none, or its beginning is damaged";
                 LedgerFault::Content(text.into())
             }
+            Some(ErrorCode::OutOfMemory) => std::io::Error::from(ErrorKind::OutOfMemory).into(),
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+                if matches!(
+                    system.kind(),
+                    ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+                ) =>
+            {
+                LedgerFault::Full(system)
+            }
+            Some(ErrorCode::CannotOpen) if is_out_of_files(&system) => system.into(),
             Some(ErrorCode::CannotOpen) => std::io::Error::other(error.to_string()).into(),
             Some(_) => LedgerFault::Sqlite(error),
         }
     }
+}
+
+/// Whether the process or the system may open no further file. Unix has the same numbers
+/// everywhere.
+fn is_out_of_files(error: &std::io::Error) -> bool {
+    const NFILE: i32 = 23;
+    const MFILE: i32 = 24;
+    cfg!(unix) && error.raw_os_error().is_some_and(|code| [NFILE, MFILE].contains(&code))
 }
 
 impl LedgerFault {
@@ -137,7 +161,10 @@ impl LedgerFault {
     pub fn between(self, from: Option<&Path>, to: Option<&Path>) -> LedgerError {
         let code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
         let is_read = Some(ffi::SQLITE_IOERR_READ);
-        let is_write = matches!(&self, LedgerFault::Sqlite(error) if code(error) != is_read);
+        let is_write = match &self {
+            LedgerFault::Sqlite(error) => code(error) != is_read,
+            fault => matches!(fault, LedgerFault::Full(_)),
+        };
         self.at(if is_write { to } else { from })
     }
 

@@ -351,7 +351,7 @@ impl LedgerLock {
             }
             let file = place::private().read(true).create(true).truncate(false).open(&name)?;
             match file.try_lock() {
-                Ok(()) if place::is_named(&file, &name) => {
+                Ok(()) if place::is_named(&file, &name)? => {
                     let lock = LedgerLock { file, name };
                     place::check_locks(&lock.file)?;
                     return Ok(lock);
@@ -385,7 +385,8 @@ impl Drop for LedgerLock {
     /// another node, whose file is not removed. A file that Windows does not allow to be removed
     /// stays, too.
     fn drop(&mut self) {
-        if cfg!(unix) && self.file.try_lock().is_ok() && place::is_named(&self.file, &self.name) {
+        let is_named = || place::is_named(&self.file, &self.name).is_ok_and(|is_named| is_named);
+        if cfg!(unix) && self.file.try_lock().is_ok() && is_named() {
             let _ = std::fs::remove_file(&self.name);
         }
     }

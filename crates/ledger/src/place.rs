@@ -142,10 +142,15 @@ pub fn canonical(path: &Path) -> PathBuf {
 
 /// Whether `name` leads to this open file. The name is opened, because NFS answers other questions
 /// about a name from its cache.
-pub(crate) fn is_named(file: &File, name: &Path) -> bool {
+pub(crate) fn is_named(file: &File, name: &Path) -> std::io::Result<bool> {
     let identity_of = |file: &File| Ok(identity(&file.metadata()?));
-    let named = File::open(name).and_then(|named| identity_of(&named));
-    named.is_ok_and(|named| identity_of(file).is_ok_and(|open| open == named))
+    match File::open(name).and_then(|named| identity_of(&named)) {
+        Ok(named) => Ok(identity_of(file)? == named),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle => Ok(false),
+            _ => Err(error),
+        },
+    }
 }
 
 /// Fails with [`LedgerFault::FileSystem`] if the file system has no locks of the kind that SQLite
@@ -376,11 +381,11 @@ mod tests {
         let (_folder, path) = scratch();
         let name = with_suffix(&path, "-lock");
         let file = private().create(true).truncate(false).open(&name).expect("a new file");
-        assert!(is_named(&file, &name));
+        assert!(is_named(&file, &name).expect("it can be opened"));
         fs::remove_file(&name).expect("it is there");
-        assert!(!is_named(&file, &name));
+        assert!(!is_named(&file, &name).expect("there is none"));
         let _ledger = ledger_in(&path);
-        assert!(!is_named(&file, &name), "another file has the name");
+        assert!(!is_named(&file, &name).expect("it can be opened"), "another file has it");
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)));
     }
 }

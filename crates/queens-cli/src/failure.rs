@@ -1,6 +1,7 @@
 //! Every failure that is expected: a sentence that says what to do next, and an exit code.
 
 mod causes;
+mod resources;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
@@ -80,8 +81,8 @@ failures! {
     LedgerTaken = 20,
     /// This program or the coordinator has a fault.
     Internal = 70,
-    /// The count was asked to stop, and a ledger keeps the work. Or the system refuses a thread or
-    /// an open file.
+    /// The count was asked to stop, and a ledger keeps the work. Or the system refuses a thread, an
+    /// open file or memory.
     // It is EX_TEMPFAIL of sysexits.h. Schedulers can be set to start such a task again.
     Stopped = 75,
     /// The command was interrupted, or its time limit is over, and no ledger keeps the work.
@@ -119,20 +120,6 @@ impl Failure {
         Failure::Unreachable(format!(
             "no coordinator answers at {url} ({reason}); start one with `queens coordinator{listen}`, or name another with \
              --coordinator or, if it serves TLS, --join-file"
-        ))
-    }
-
-    /// The system refuses a thread.
-    pub(crate) fn no_thread() -> Failure {
-        let text = "the system refuses a thread: allow more processes (`ulimit -u`, `pids.max` of a container, TasksMax= of \
-                    systemd), or count with fewer --threads";
-        Failure::Stopped(text.into())
-    }
-
-    /// The system refuses an open file.
-    pub(crate) fn no_file(reason: impl Display) -> Failure {
-        Failure::Stopped(format!(
-            "the system refuses an open file ({reason}): allow more (`ulimit -n`)"
         ))
     }
 
@@ -178,9 +165,10 @@ impl Failure {
     }
 
     /// Ends the process.
-    pub(crate) fn exit(&self) -> ! {
-        self.report();
-        std::process::exit(self.code().into());
+    pub(crate) fn exit(self) -> ! {
+        let failure = self.of_resource();
+        failure.report();
+        std::process::exit(failure.code().into());
     }
 }
 

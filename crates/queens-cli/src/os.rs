@@ -45,6 +45,23 @@ mod unix {
         caught.expect("this signal can be caught");
     }
 
+    /// Whether the stack of the first thread is limited to less than this program may need.
+    pub(crate) fn has_small_stack() -> bool {
+        const ENOUGH_BYTES: u64 = 4 << 20;
+        getrlimit(Resource::Stack).current.is_some_and(|limit| limit < ENOUGH_BYTES)
+    }
+
+    /// Makes memory that the system refuses end the process with this exit code. The standard
+    /// library says how much it was, and then raises the signal. Otherwise the signal would end the
+    /// process.
+    pub(crate) fn end_by_refused_memory(code: u8) {
+        let is_caught = Arc::new(AtomicBool::new(true));
+        let abort = Signal::ABORT.as_raw();
+        let caught =
+            signal_hook::flag::register_conditional_shutdown(abort, code.into(), is_caught);
+        caught.expect("this signal can be caught");
+    }
+
     /// Whether the command handles the signals that ask to stop.
     static HANDLED: AtomicBool = AtomicBool::new(false);
 
@@ -185,6 +202,14 @@ mod windows {
 
     /// This system has no such limit.
     pub(crate) fn fail_beyond_file_size_limit() {}
+
+    /// The program is linked with the size of its stack.
+    pub(crate) fn has_small_stack() -> bool {
+        false
+    }
+
+    /// The system ends the process with a code of its own.
+    pub(crate) fn end_by_refused_memory(_: u8) {}
 
     /// No process of this system drops such events.
     pub(crate) fn end_by_signals_as_process_1() {}

@@ -229,7 +229,12 @@ impl Prepared {
         let key = LeaseKey::new(rand::random());
         let (farm, handle) = EventLoop::new(config, key, ledger);
         let mut farm = tokio::spawn(farm.run());
-        let job = begin(&handle, known, plan, count.shard).await?;
+        let job = match begin(&handle, known, plan, count.shard).await {
+            Err(LocalError::Service(ServiceError::Stopping(_))) => {
+                return Err(failure_of(farm.await).into());
+            }
+            begun => begun?,
+        };
 
         let (stop, stopping) = watch::channel(false);
         let ledger = count.ledger.clone();

@@ -125,6 +125,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn started() -> Result<(), Failure> {
+    os::end_by_refused_memory(Failure::Stopped(String::new()).code());
     let mut command = Cli::command();
     let matches = arguments::read(&mut command)?;
     let usage = |error: clap::Error| Failure::Usage(arguments::sentence(&error, |_| None));
@@ -199,8 +200,8 @@ fn run(
     mut runtime: tokio::runtime::Builder,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<(), Failure> {
-    // Making the runtime opens files, and nothing else in it can fail.
-    let runtime = runtime.enable_all().build().map_err(Failure::no_file)?;
+    let runtime = runtime.enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::Internal(format!("cannot begin: {error}")))?;
     let result = runtime.block_on(command);
     // Tasks that still run need not be waited for: everything important is durable.
     runtime.shutdown_background();
@@ -210,17 +211,12 @@ fn run(
 /// Makes a panic on any thread end the whole process. After a broken invariant a count could become
 /// wrong, and nothing is lost, because everything accepted is in the ledger.
 ///
-/// A limit of the system is no fault of this program, and gets a failure of its own. It is
-/// recognised by the words with which the standard library and Tokio panic. The crates here use the
-/// same words when they cannot start a thread.
+/// A limit of the system is no fault of this program, and gets a failure of its own.
 fn exit_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let begins = |words| info.payload_as_str().is_some_and(|text| text.starts_with(words));
-        if begins("failed to spawn thread") || begins("OS can't spawn worker thread") {
-            Failure::no_thread().exit();
-        } else if begins("failed to create UnixStream") {
-            Failure::no_file(info.payload_as_str().unwrap_or_default()).exit();
+        if let Some(failure) = info.payload_as_str().and_then(Failure::of_panic) {
+            failure.exit();
         }
         report(info);
         stderr::print(format_args!(

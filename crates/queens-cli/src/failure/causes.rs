@@ -115,7 +115,7 @@ impl From<LedgerError> for Failure {
                 "the ledger {ledger} conflicts with the others: {reason}; one of the machines miscounts: count that shard \
                  again elsewhere, and leave the wrong ledger out"
             )),
-            LedgerFault::Sqlite(_) => Failure::Unwritten(format!(
+            LedgerFault::Sqlite(_) | LedgerFault::Full(_) => Failure::Unwritten(format!(
                 "cannot write the ledger {ledger} ({reason}); everything accepted so far is safe: make room or mend the \
                  disk, then start again with the same command"
             )),

@@ -160,10 +160,13 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
         os::let_others_read(&mut builder);
     }
     let file = builder.prefix(".queens-").tempfile_in(folder_of(&place));
-    // The text of the error would name the temporary file.
     let mut file = file.map_err(|error| match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its folder is not there"),
-        kind => kind.into(),
+        kind => {
+            let text = error.to_string();
+            // The text goes on with the name of the temporary file.
+            io::Error::new(kind, text.split(" at path ").next().unwrap_or_default())
+        }
     })?;
     if let Ok(before) = fs::metadata(&place) {
         // If the file has got another group, the earlier mode would let that group read it.

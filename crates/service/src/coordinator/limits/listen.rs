@@ -78,7 +78,7 @@ impl Listener {
                     Ok((stream, peer)) => door.visit(stream, peer).await,
                     Err(error) => {
                         if is_out_of_files(&error) {
-                            door.make_room(&error);
+                            door.make_room(door.strangers.len() / 2, &error);
                         }
                         // Otherwise the peer is gone already, or it is the system that must make
                         // room.
@@ -131,11 +131,13 @@ impl Door {
         }
     }
 
-    /// Closes the connection that has been without a credential for the longest time, and says so
-    /// once a minute.
-    fn make_room(&mut self, reason: &dyn Display) {
+    /// Closes this number of connections that have been without a credential for the longest time,
+    /// and says so once a minute.
+    fn make_room(&mut self, strangers: usize, reason: &dyn Display) {
         const PAUSE: Duration = Duration::from_mins(1);
-        while self.strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+        for _ in 0..strangers {
+            while self.strangers.pop_front().is_some_and(|stranger| stranger.is_closed()) {}
+        }
         if self.warned.is_none_or(|at| at.elapsed() >= PAUSE) {
             self.warned = Some(Instant::now());
             tracing::warn!(
@@ -153,7 +155,7 @@ impl Door {
         }
         if self.permits.available_permits() == 0 {
             let places = self.limits.connections;
-            self.make_room(&format_args!("all {places} places for connections are taken"));
+            self.make_room(1, &format_args!("all {places} places for connections are taken"));
         }
         let permit = self.permits.clone().acquire_owned().await.expect("it is never closed");
         let _ = stream.set_nodelay(true);
