@@ -84,7 +84,7 @@ impl OwnerView {
 }
 
 /// What the farm keeps of an owner of jobs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Account {
     pub(crate) hours: Hours,
     /// Thread time that was expected of what is leased of its jobs.

@@ -159,7 +159,7 @@ impl Speed {
 }
 
 /// How fast sessions count a job, and what its tasks have cost so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Costs {
     sessions: BTreeMap<SessionId, Speed>,
     /// The sum of the sessions' samples.

@@ -60,7 +60,7 @@ impl Leased {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) spec: JobSpec,
     pub(crate) fingerprint: Fingerprint,

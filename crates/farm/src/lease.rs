@@ -125,7 +125,7 @@ impl LeaseTime {
 /// A lease whose session ended is *orphaned*: its open ordinals are free, and its worker may come
 /// back and take the lease up again until its deadline. The deadline stays the same, so that no
 /// worker keeps ordinals for longer by leaving and coming back.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Leases {
     leases: BTreeMap<LeaseId, OpenLease>,
     deadlines: BTreeSet<(Millis, LeaseId)>,

@@ -35,7 +35,7 @@ const LEAST_PIECE: u64 = 256;
 const LONG: u64 = 16;
 
 /// Decides from which stratum of a plan each session is leased next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StratumScheduler {
     tasks: u64,
     /// The most tasks that a lease should have. If tasks are so short that there would be too many

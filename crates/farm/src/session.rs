@@ -11,7 +11,7 @@ use board::MethodChoice;
 use crate::{Hello, JobId, LeaseId, Method, Millis, Principal, Provenance};
 
 /// One connection of one worker.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Session {
     /// What people may see of the worker, and what leasing depends on. `rate` and `leased` stay
     /// empty here; [`Session::view`] fills them in.

@@ -13,7 +13,7 @@
 use crate::{JobId, JobState, Refusal};
 
 /// What is done with a job.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Stage {
     /// It is counted, unless it is paused.
     Live(Live),
@@ -51,7 +51,7 @@ pub(crate) struct Live {
 }
 
 /// What clients see of a job while its end is on its way into the ledger.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Seen {
     /// It runs.
     Running,

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use crate::{Millis, Party, Principal, Range};
 
 /// What is known of a job's ranges that took too long. It is not durable.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Timeouts(BTreeMap<Range, Timeout>);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Timeout {
     times: u32,
     /// The party that last kept the range too long.

@@ -17,7 +17,7 @@ const MOST_OF_A_MACHINE: usize = 12;
 const MOST_REMEMBERED: usize = 1_024;
 
 /// A process that was lost while it counted and has not come back.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Loss {
     pub(super) process: Process,
     principal: Principal,

@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// The state of a farm. See the crate's documentation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Farm {
     config: Config,
     key: LeaseKey,

@@ -31,11 +31,11 @@ const STAY_LEASES: u64 = 4;
 pub(super) const SHARE: u128 = 16;
 
 /// Jobs of which something may be leased, by priority and owner.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Turns(BTreeMap<Reverse<i32>, BTreeMap<String, Line>>);
 
 /// The jobs of one priority and owner. All fields but the last hold the same jobs.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Line {
     places: BTreeMap<JobId, Place>,
     by_work: BTreeSet<(u32, JobId)>,

@@ -21,6 +21,8 @@
 //! as a killed process leaves it. In some worlds a coordinator may restart from an older copy of
 //! the file, which lacks the latest counts.
 //!
+//! `exhaustive.rs` tries all histories of tiny farms instead of random ones.
+//!
 //! ```text
 //!   cargo test -p testkit --test simulation      100 seeds
 //!   QUEENS_SIM_SEEDS=100000 …                    any number of seeds
@@ -37,6 +39,7 @@ mod bundles;
 mod coordinator;
 mod coverage;
 mod disk;
+mod exhaustive;
 mod fleet;
 mod ledger;
 mod model;
