@@ -7,6 +7,8 @@ use farm::{
     Plan, Request, RequestId,
 };
 
+use testkit::{Random, mix};
+
 use crate::agenda::Happening;
 use crate::ledger::Done;
 use crate::scenario::{ClientRequest, Submission};
@@ -160,6 +162,7 @@ impl World {
     fn crash(&mut self) {
         self.coverage.crashes += 1;
         if self.random.per_mille(500) {
+            self.ledger.disk.fades();
             let durable = self.random.below(self.ledger.queue.len() as u64 + 1);
             self.ledger.commit(durable as usize, self.agenda.now);
         }
@@ -172,7 +175,9 @@ impl World {
         self.coverage.omitted += self.ledger.answers.len() as u64;
         self.coverage.forgotten += self.ledger.queue.len() as u64;
         self.trace(|| format!("coordinator crashes, {} writes are lost", self.ledger.queue.len()));
-        self.ledger.disk.die();
+        let commands = self.ledger.queue.iter().map(|(_, command)| command);
+        let mut random = Random::new(mix(self.epoch ^ self.agenda.now));
+        self.coverage.lost_sectors += self.ledger.disk.die(commands, &mut random);
         let at = self.soon(1, self.scenario.faults.down_ms);
         self.agenda.plan(at, Happening::FarmStarts);
         let links = self.network.links.iter_mut().filter(|(_, link)| link.epoch == self.epoch);

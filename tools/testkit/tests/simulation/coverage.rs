@@ -51,6 +51,7 @@ coverage! {
     cut_steps: "of these between two effects of one step",
     omitted: "records durable but not reported when it crashed",
     forgotten: "records not durable when it crashed",
+    lost_sectors: "sectors of a ledger that were lost with the power",
     lost: "messages lost",
     repeated: "messages repeated",
     reordered: "messages overtaken by a later one",

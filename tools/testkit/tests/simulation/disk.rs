@@ -1,16 +1,20 @@
 //! The ledger as the coordinators of a history open and leave it.
 //!
 //! In most histories the ledger is in memory, and opening it again only reads it back. In the other
-//! histories it is a file. A coordinator that crashes leaves the file as a killed process does. The
-//! next coordinator opens the file, which may have been replaced by an older copy.
+//! histories it is a file. A coordinator that crashes leaves the file as a machine does that loses
+//! its power in the middle of a write: what was not synced is lost or torn (`lossy.rs`). The next
+//! coordinator opens the file, which may have been replaced by an older copy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use farm::{Restored, Times};
+use farm::{LedgerCommand, Restored, Times};
 use ledger::{CheckedLedger, Evidence, Ledger};
 use tempfile::TempDir;
+use testkit::Random;
+
+use crate::lossy::{self, Fails};
 
 pub enum Disk {
     Memory(Rc<Ledger>),
@@ -40,7 +44,8 @@ impl Disk {
             _ => TempDir::new(),
         };
         let folder = folder.expect("a temporary directory");
-        let path = folder.path().join("ledger.db");
+        let path = folder.path().canonicalize().expect("it is there").join("ledger.db");
+        lossy::install();
         Disk::File { ledger: None, path, left: None, _folder: folder }
     }
 
@@ -77,21 +82,37 @@ impl Disk {
 
     /// Closes it for a coordinator that was asked to stop.
     pub fn close(&mut self) {
-        if let Some(ledger) = self.leave() {
-            ledger.close().expect("it can be closed");
+        let Disk::File { ledger, left, .. } = self else { return };
+        let ledger = ledger.take().and_then(Rc::into_inner).expect("it is open");
+        *left = Some(Box::new(read_back(&ledger)));
+        ledger.close().expect("it can be closed");
+    }
+
+    /// The power will be cut soon: checkpoints are not complete from now on.
+    pub fn fades(&self) {
+        if self.is_file() {
+            lossy::fail(Fails::Checkpoints);
         }
     }
 
-    /// Leaves it as a killed process does.
-    pub fn die(&mut self) {
-        self.leave();
-    }
-
-    fn leave(&mut self) -> Option<Ledger> {
-        let Disk::File { ledger, left, .. } = self else { return None };
+    /// Leaves it as a machine that loses its power while it writes these commands. None of them is
+    /// durable. Returns how many sectors of its files were lost.
+    pub fn die<'a>(
+        &mut self,
+        commands: impl Iterator<Item = &'a LedgerCommand> + Clone,
+        random: &mut Random,
+    ) -> u64 {
+        let files = self.is_file().then(|| self.files());
+        let Disk::File { ledger, left, .. } = self else { return 0 };
         let ledger = ledger.take().and_then(Rc::into_inner).expect("it is open");
         *left = Some(Box::new(read_back(&ledger)));
-        Some(ledger)
+        lossy::fail(Fails::Commits);
+        let all = || commands.clone().try_for_each(|it| ledger.execute(it, 0).map(drop));
+        let written = ledger.in_one_go(all);
+        let writes = commands.clone().any(|command| !command.is_look_up());
+        assert!(!writes || written.is_err(), "it was written without a sync");
+        drop(ledger);
+        files.into_iter().flatten().map(|file| lossy::cut_power(&file, random)).sum()
     }
 
     /// A copy of its files between two transactions.

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! The ledger is the real one, in memory or in a file. A coordinator that crashes leaves the file
-//! as a killed process leaves it. In some worlds a coordinator may restart from an older copy of
+//! as a power cut leaves it. In some worlds a coordinator may restart from an older copy of
 //! the file, which lacks the latest counts.
 //!
 //! `exhaustive.rs` tries all histories of tiny farms instead of random ones.
@@ -42,6 +42,7 @@ mod disk;
 mod exhaustive;
 mod fleet;
 mod ledger;
+mod lossy;
 mod model;
 mod network;
 mod quiesce;
