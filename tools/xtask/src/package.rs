@@ -22,7 +22,7 @@ const TEXTS: &str = "target/packages/texts";
 const DOCUMENTS: &str = "data/share/doc/queens";
 /// The documentation, with the scripts and units that it describes and all files that its links
 /// lead to.
-const DOCUMENTATION: [&str; 16] = [
+const DOCUMENTATION: [&str; 17] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -36,6 +36,7 @@ const DOCUMENTATION: [&str; 16] = [
     "docs",
     "proto",
     "python/README.md",
+    "tests/README.md",
     "verify/blake3.py",
     "verify/plans.py",
     "verify/queens_verify.py",

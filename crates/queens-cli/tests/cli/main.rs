@@ -25,6 +25,7 @@ mod owners;
 mod peers;
 mod placements;
 mod problems;
+mod releases;
 mod shards;
 mod stopping;
 mod suspended;
