@@ -60,7 +60,7 @@ pub fn host_name() -> String {
 /// tell.
 pub fn clock_mhz(busy: usize) -> f64 {
     let refresh = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing().with_frequency());
-    let system = System::new_with_specifics(refresh);
+    let Ok(system) = System::new_with_specifics(refresh) else { return 0.0 };
     let mut clocks: Vec<u64> =
         system.cpus().iter().map(|processor| processor.frequency()).collect();
     clocks.sort_by_key(|&clock| std::cmp::Reverse(clock));
@@ -82,7 +82,8 @@ fn part(text: &str, most: usize) -> String {
 fn processor() -> String {
     let cpu = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
     let system = System::new_with_specifics(cpu);
-    system.cpus().first().map_or(String::new(), |cpu| cpu.brand().replace("(R)", ""))
+    let cpu = system.as_ref().ok().and_then(|system| system.cpus().first());
+    cpu.map_or(String::new(), |cpu| cpu.brand().replace("(R)", ""))
 }
 
 /// The version of the processor's microcode, which Linux has on x86.

@@ -14,7 +14,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ::ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
-use base64::prelude::{BASE64_STANDARD, Engine as _};
+use pem::{EncodeConfig, LineEnding, Pem};
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::client::danger::{
@@ -104,12 +104,10 @@ fn make() -> String {
     pem("PRIVATE KEY", key.serialized_der()) + &pem("CERTIFICATE", certificate.der())
 }
 
-/// Bytes as PEM (RFC 7468): text of short lines between two that name them.
+/// Bytes as PEM (RFC 7468), the same on every system.
 fn pem(what: &str, bytes: &[u8]) -> String {
-    let base64 = BASE64_STANDARD.encode(bytes);
-    let lines = base64.as_bytes().chunks(64).map(String::from_utf8_lossy);
-    let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    format!("-----BEGIN {what}-----\n{lines}-----END {what}-----\n")
+    let lines = EncodeConfig::new().set_line_ending(LineEnding::LF);
+    pem::encode_config(&Pem::new(what, bytes), lines)
 }
 
 fn provider() -> Arc<CryptoProvider> {

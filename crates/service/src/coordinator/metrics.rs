@@ -280,8 +280,7 @@ fn of_disk(metrics: &mut Registry, ledger: &Path) {
 /// What the system reports of this process, under the names that all programs use.
 fn of_process() -> Registry {
     let mut metrics = Registry::default();
-    let Ok(pid) = get_current_pid() else { return metrics };
-    let mut system = System::new();
+    let (Ok(pid), Ok(mut system)) = (get_current_pid(), System::new()) else { return metrics };
     let wanted = ProcessRefreshKind::nothing().with_cpu().with_memory();
     system.refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, wanted);
     let Some(process) = system.process(pid) else { return metrics };
