@@ -209,8 +209,8 @@ fn tool(name: &str) -> Step {
     Step::new(folder.join(name)).env("PATH", path)
 }
 
-/// What the program's texts are in the packages: its documentation, and what completes
-/// words in shells, in the folders in which a Linux looks for them.
+/// What the program's texts are in the packages: its documentation, its manual pages, and what
+/// completes words in shells, in the folders in which a Linux looks for them.
 fn texts(target: Target) -> Result<(), u8> {
     let texts = absolute(TEXTS);
     let documents = texts.join(DOCUMENTS);
@@ -224,7 +224,11 @@ fn texts(target: Target) -> Result<(), u8> {
     ] {
         target.program().args(["completions", shell]).run_into(&texts.join(path))?;
     }
-    Ok(())
+    let manual = texts.join("data/share/man/man1");
+    empty(&manual)?;
+    // Only users of packages need these pages, so that a test of the program writes them.
+    let test = cargo("test").args(["--quiet", "--package", "queens-cli", "--bin", "queens"]);
+    test.args(["every_command_has_a_manual_page"]).env("QUEENS_MANUAL", manual).run()
 }
 
 /// The program with its texts, as a folder in an archive.

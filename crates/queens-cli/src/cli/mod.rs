@@ -285,6 +285,19 @@ mod tests {
         }
     }
 
+    /// `cargo xtask package` names the folder for the pages.
+    #[test]
+    fn every_command_has_a_manual_page() {
+        let scratch = tempfile::tempdir().expect("a folder can be made");
+        let named = std::env::var_os("QUEENS_MANUAL").map(std::path::PathBuf::from);
+        let folder = named.as_deref().unwrap_or(scratch.path());
+        clap_mangen::generate_to(Cli::command(), folder).expect("the folder is empty");
+        for (page, words) in [("queens", "queens\\-count(1)"), ("queens-count", "QUEENS_SHARD")] {
+            let text = std::fs::read_to_string(folder.join(format!("{page}.1")));
+            assert!(text.expect("it is there").contains(words), "{page} lacks {words}");
+        }
+    }
+
     /// The commands in the fenced blocks of a page, without comments, redirections and what else a
     /// shell takes.
     fn commands_of(page: &str) -> Vec<Vec<String>> {

@@ -213,12 +213,14 @@ impl Root {
         assert_eq!(total, format!("{}\n", testkit::vectors::total(12)));
     }
 
-    /// Asserts that `share` has the completions, and that `documents` has Slurm's scripts and
-    /// pages. All links of the pages must lead to files of the package.
+    /// Asserts that `share` has the completions and the manual, and that `documents` has Slurm's
+    /// scripts and pages. All links of the pages must lead to files of the package.
     fn has_texts(&self, share: &str, documents: &str) {
         let share = self.path().join(share);
         let bash = share.join("bash-completion/completions/queens");
         assert!(fs::read_to_string(bash).expect("it is there").contains("complete"));
+        let manual = share.join("man/man1/queens-count.1");
+        assert!(manual.exists() || manual.with_extension("1.gz").exists(), "{}", manual.display());
 
         let documents = self.path().join(documents);
         assert!(documents.join("deploy/slurm/worker.sbatch").exists());
