@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::client::{self, submit, total, wait_until_in_the_middle_of};
 use crate::docker::{
-    USER, compose, crash, docker, docker_succeeds, inspect, owner_and_mode, run, wait_for,
+    COMMIT, USER, compose, crash, docker, docker_succeeds, inspect, owner_and_mode, run, wait_for,
 };
 use crate::farm::Farm;
 use crate::process;
@@ -18,6 +18,16 @@ fn the_two_commands_of_the_readme_print_the_total() {
     let output = farm.compose(&["run", "--rm", "queens", "submit", "16", "--wait"]);
 
     assert_eq!(output, format!("{}\n", testkit::vectors::total(16)));
+}
+
+#[test]
+#[ignore = "needs Docker, root and the base image: .ci/nightly containers"]
+fn the_image_knows_its_commit() {
+    let farm = Farm::up(1);
+
+    let version = farm.compose(&["run", "--rm", "queens", "--version"]);
+
+    assert!(version.contains(COMMIT), "{version}");
 }
 
 #[test]

@@ -28,6 +28,9 @@ pub(crate) const TOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// The image of the tests, built from the checkout.
 pub(crate) const IMAGE: &str = "queens-test";
 
+/// The commit that the image is told it is made of.
+pub(crate) const COMMIT: &str = "0123456789ab";
+
 /// The image's user, by number.
 pub(crate) const USER: u32 = 65532;
 
@@ -46,6 +49,7 @@ pub(crate) fn compose(file: &Path, project: &str) -> Command {
     let mut command = Command::new(COMPOSE[0]);
     command.args(&COMPOSE[1..]).arg("--file").arg(file).args(["--project-name", project]);
     command.env("QUEENS_IMAGE", IMAGE).env("QUEENS_PROMETHEUS_IMAGE", "queens-test-prometheus");
+    command.env("QUEENS_COMMIT", COMMIT);
     // All processors take about the same time with this backend, so a test can observe the middle
     // of a job.
     command.env("QUEENS_BACKEND", "portable");
