@@ -12,6 +12,8 @@ mod cluster;
 #[path = "../../../crates/queens-cli/tests/support/mod.rs"]
 mod support;
 
+use std::process::Command;
+
 use cluster::{Cluster, SCRIPTS, Task, wait_for};
 use support::process::{Process, run};
 
@@ -227,6 +229,38 @@ fn the_page_about_clusters_holds_word_by_word() {
     cluster.wait_for_all();
     let total = testkit::vectors::total(14).to_string();
     assert_eq!(said.lines().filter(|line| *line == total).count(), 2, "{said}");
+}
+
+/// Programs that play a cluster, in which each turn of a job ends at once and in vain.
+const IN_VAIN: &str = r#"
+set -u
+cd "$1"
+scontrol() { echo "$@" >>requeued; }
+squeue() { echo RUNNING; }
+srun() { return "$code"; }
+queens() { return 1; }
+export -f scontrol squeue srun queens
+SLURM_CPUS_PER_TASK=1 SLURM_JOB_ID=7 SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_COUNT=9 \
+  bash "$2" 12
+true
+"#;
+
+/// This one needs no Slurm.
+#[test]
+fn no_job_comes_back_for_ever() {
+    let scratch = support::Scratch::new();
+    std::fs::write(scratch.path("farm.job"), "7").expect("a new file");
+    let jobs = [("shard", "75"), ("sweep", "75"), ("worker", "5"), ("coordinator", "7")];
+    for (script, code) in jobs {
+        for (restarts, comes_back) in [("0", true), ("999", true), ("10000", false)] {
+            let mut turn = Command::new("bash");
+            turn.args(["-c", IN_VAIN, "-"]).arg(scratch.path(""));
+            turn.arg(format!("{SCRIPTS}/{script}.sbatch"));
+            run(turn.env("code", code).env("SLURM_RESTART_COUNT", restarts)).success();
+            let requeued = std::fs::remove_file(scratch.path("requeued")).is_ok();
+            assert_eq!(requeued, comes_back, "{script} after {restarts} restarts");
+        }
+    }
 }
 
 fn restarts(tasks: &[Task]) -> Vec<u32> {
