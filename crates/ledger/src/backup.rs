@@ -74,7 +74,7 @@ impl Draft {
     /// [`LedgerFault`](crate::LedgerFault), if `from` cannot be read, if it is no ledger, or if the
     /// copy does not fit on this disk.
     pub fn copy_from(&self, from: &Path) -> Result<()> {
-        looking::warn_of_missing_log(from)?;
+        looking::check_header(from)?;
         let source = looking::reader(from)?;
         // The copy is made in one transaction. Otherwise SQLite would begin it anew after every
         // write to the ledger.

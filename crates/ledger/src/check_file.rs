@@ -1,16 +1,8 @@
-//! Checks a whole ledger.
-//!
-//! SQLite checks the structure of the file. Then each row is read and compared with its checksum,
-//! and all rows are summed again. This begins with what every opening of a ledger does, so that
-//! what stops a start is found here. Opening a ledger checks less, because it has to be quick: it
-//! does not read second counts, settled disputes and the counts of single tasks, and does not
-//! compare indices with their tables.
+//! Checks a whole ledger: does what every opening of a ledger does, and nothing more.
 
 use std::path::Path;
 
-use farm::EvidenceRecord;
-
-use super::{Evidence, LedgerFault, Result};
+use super::{Evidence, Result};
 
 /// What a sound ledger holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,21 +25,7 @@ pub struct Contents {
 /// [`LedgerFault`], if the ledger cannot be read, or if it is damaged. The fault names the first
 /// damage that was found.
 pub fn check_file(path: &Path) -> Result<Contents> {
-    let evidence = Evidence::open(path)?;
-    evidence.0.check_structure("integrity_check")?;
-    let mut report = Contents { jobs: evidence.jobs().len() as u64, ..Contents::default() };
-    for job in evidence.jobs() {
-        evidence.for_each(job.stored.id, |record| {
-            match record {
-                EvidenceRecord::Range { .. } => report.ranges += 1,
-                EvidenceRecord::Audit { .. } => report.audits += 1,
-                EvidenceRecord::Dispute { .. } => report.disputes += 1,
-                EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
-            }
-            Ok::<(), LedgerFault>(())
-        })?;
-    }
-    Ok(report)
+    Ok(Evidence::checked(path)?.contents)
 }
 
 #[cfg(test)]
@@ -80,39 +58,62 @@ mod tests {
 
         let second = copies(1, "second", "first = 32");
         let other = "UPDATE counts SET standing = 'agreed' WHERE first = 50;";
-        let claim =
-            copies(2, "open", "first = 32") + "UPDATE counts SET lease = lease + 1 WHERE place = 2";
-        for (harm, word, is_found_on_opening) in [
-            ("UPDATE counts SET count = '2' WHERE first = 20", "ordinal 20 that was altered", true),
-            (
-                "UPDATE counts SET standing = 'agreed' WHERE first = 20",
-                "1 ranges are said to be confirmed",
-                true,
-            ),
-            (
-                "UPDATE counts SET kernel = 'abacus' WHERE first = 20",
-                "ordinal 20 by a kernel",
-                true,
-            ),
+        let [claim, settled] = ["open", "settled"].map(|standing| {
+            copies(2, standing, "first = 32")
+                + "UPDATE counts SET lease = lease + 1 WHERE place = 2"
+        });
+        let untrue = second.clone()
+            + "UPDATE counts SET standing = 'agreed' WHERE first = 32 AND place = 0;
+               UPDATE counts SET count = '9' WHERE place = 1";
+        for (harm, word) in [
+            ("UPDATE counts SET count = '2' WHERE first = 20", "ordinal 20 that was altered"),
+            ("UPDATE counts SET standing = 'agreed' WHERE first = 20", "[20, 22) is said to be"),
+            ("UPDATE counts SET kernel = 'abacus' WHERE first = 20", "ordinal 20 by a kernel"),
             (
                 "UPDATE counts SET task_counts = zeroblob(7) WHERE first = 20",
                 "[20, 22) were altered",
-                false,
             ),
-            ("UPDATE jobs SET total = '1', state = 'done'", "job 1", true),
-            ("UPDATE jobs SET total = '1'", "job 1", true),
-            ("UPDATE jobs SET state = 'asleep'", "unknown state", true),
-            ("DELETE FROM jobs", "rows of jobs", true),
-            (&claim, "ordinal 32 that was altered", true),
-            (&second, "0 ranges are said to be confirmed", true),
-            (&format!("{second}{other}"), "[32, 34) is said to be confirmed, and is not", false),
+            ("UPDATE jobs SET total = '1', state = 'done'", "job 1"),
+            ("UPDATE jobs SET total = '1'", "job 1"),
+            ("UPDATE jobs SET state = 'asleep'", "unknown state"),
+            ("DELETE FROM jobs", "rows of jobs"),
+            (&claim, "ordinal 32 that was altered"),
+            (&settled, "ordinal 32 that was altered"),
+            (&untrue, "ordinal 32 that was altered"),
+            (&second, "[32, 34) is said to be confirmed, and is not"),
+            (&format!("{second}{other}"), "[32, 34) is said to be confirmed, and is not"),
         ] {
             let (checked, opened) = after(harm);
-            let damage = checked.expect_err(harm).to_string();
-            assert!(damage.contains(word), "{word}: {damage}");
-            let found = opened.err().map(|fault| fault.to_string());
-            assert_eq!(found.is_some(), is_found_on_opening, "{harm}: {found:?}");
-            assert!(found.is_none_or(|found| found.contains(word)), "{harm}");
+            for found in [checked.map(drop), opened] {
+                let damage = found.expect_err(harm).to_string();
+                assert!(damage.contains(word), "{word}: {damage}");
+            }
+        }
+    }
+
+    /// An index lacks an entry here, which no row tells.
+    #[test]
+    fn an_index_that_does_not_fit_its_table_is_found_by_the_check_and_stops_the_start() {
+        let (_folder, path) = scratch();
+        ledger_in(&path).close().expect("it can be closed");
+        let schema = |from: &str, to: &str| {
+            format!(
+                "PRAGMA writable_schema = true;
+                 UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}')
+                 WHERE name = 'counts_to_audit'"
+            )
+        };
+        for sql in [
+            &schema("wanted", "nowhere"),
+            "UPDATE counts SET standing = 'wanted'",
+            &schema("nowhere", "wanted"),
+        ] {
+            let db = rusqlite::Connection::open(&path).expect("it is there");
+            db.execute_batch(sql).expect("it is SQL");
+        }
+        for found in [check_file(&path).map(drop), CheckedLedger::open(&path).map(drop)] {
+            let damage = found.expect_err("the index lacks the range").to_string();
+            assert!(damage.contains("index counts_to_audit"), "{damage}");
         }
     }
 }

@@ -26,11 +26,16 @@ impl Evidence {
     ///
     /// [`LedgerFault`], if the ledger cannot be read, or if it is damaged.
     pub fn open(path: &Path) -> Result<Evidence> {
-        looking::warn_of_missing_log(path)?;
+        Ok(Evidence(Evidence::checked(path)?.ledger))
+    }
+
+    /// Opens a ledger for reading only, and reads all of it.
+    pub(crate) fn checked(path: &Path) -> Result<CheckedLedger> {
+        looking::check_header(path)?;
         let db = looking::reader(path)?;
         // One transaction reads everything, so that it does not see what is written meanwhile.
         db.execute_batch("BEGIN")?;
-        Ok(Evidence(CheckedLedger::check(db, Some(Place::of(path)?), None)?.ledger))
+        CheckedLedger::check(db, Some(Place::of(path)?), None)
     }
 
     /// Reads the ledger in `path`, which no process may hold. Its lock is only looked at, because
@@ -112,7 +117,7 @@ impl Ledger {
     }
 }
 
-fn for_each_record<E: From<LedgerFault>>(
+pub(crate) fn for_each_record<E: From<LedgerFault>>(
     db: &Connection,
     job: JobId,
     plan: &Plan,

@@ -23,6 +23,9 @@ use super::{LedgerFault, Result};
 /// to read a log.
 const WITHOUT_LOCKS: &std::ffi::CStr = if cfg!(windows) { c"win32-none" } else { c"unix-none" };
 
+/// What the header of a ledger says that is written and read with a write-ahead log.
+const WITH_LOG: [u8; 2] = [2, 2];
+
 /// How a ledger can be read without a change in its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
@@ -45,7 +48,7 @@ impl Way {
         Ok(match (log(&file).exists(), with_suffix(&file, "-shm").exists()) {
             (true, true) => Way::Shared,
             (true, false) => Way::Alone,
-            (false, _) if names_log(&file)? => Way::Immutable,
+            (false, _) if ways_of_header(&file)? == WITH_LOG => Way::Immutable,
             (false, _) => Way::Single,
         })
     }
@@ -96,35 +99,51 @@ fn uri(path: &Path, options: &str) -> Result<String> {
     Ok(format!("{uri}?{options}"))
 }
 
-/// Whether the header of a ledger names a write-ahead log. A file that is being written must not be
-/// asked, because closing it would end the locks that SQLite has on it in this process.
-fn names_log(path: &Path) -> std::io::Result<bool> {
+/// How the header of a ledger says that the file is written and read: 1 is without a write-ahead
+/// log, and 2 with one. A file that is being written must not be asked, because closing it would end
+/// the locks that SQLite has on it in this process.
+fn ways_of_header(path: &Path) -> std::io::Result<[u8; 2]> {
     let mut header = [0; 20];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {
-        Ok(()) => Ok(header[18..20] == [2, 2]),
-        // SQLite reports what is wrong with a file that is too short. A ledger that does not exist
-        // is new.
+        Ok(()) if header.starts_with(b"SQLite format 3\0") => Ok([header[18], header[19]]),
+        // SQLite reports what is wrong with a file that is another or too short. A ledger that does
+        // not exist is new.
+        Ok(()) => Ok([1, 1]),
         Err(error) if [ErrorKind::NotFound, ErrorKind::UnexpectedEof].contains(&error.kind()) => {
-            Ok(false)
+            Ok([1, 1])
         }
         Err(error) => Err(error),
     }
 }
 
-/// Warns if the header of a ledger names a write-ahead log and the log is missing. The ledger may
-/// be an incomplete copy that was made while the original was in use. It may also be complete:
-/// another program may have moved the log into the file, or Litestream may have restored it. This
-/// function is called before SQLite opens the ledger.
-pub(super) fn warn_of_missing_log(path: &Path) -> Result<()> {
+/// Looks at the header of a ledger that has no log beside it, before SQLite opens the ledger.
+///
+/// It warns if the header names a log. The ledger may be an incomplete copy that was made while the
+/// original was in use. It may also be complete: another program may have moved the log into the
+/// file, or Litestream may have restored it.
+///
+/// # Errors
+///
+/// [`LedgerFault::Content`], if SQLite does not know how to write such a file. It would take the
+/// file for one that it may only read.
+pub(super) fn check_header(path: &Path) -> Result<()> {
     check_name(path)?;
     let file: PathBuf = path.canonicalize()?;
-    if !log(&file).exists() && names_log(&file)? {
-        tracing::warn!(
+    if log(&file).exists() {
+        return Ok(());
+    }
+    match ways_of_header(&file)? {
+        WITH_LOG => tracing::warn!(
             ledger = %path.display(),
             "the ledger was not closed by its coordinator, and has no log beside it: if it was copied while it was in use, the \
              latest counts and decisions are missing. Counts are counted again; see which jobs, credentials and decisions \
              about trust are there"
-        );
+        ),
+        [written, _] if written > WITH_LOG[0] => {
+            let text = format!("its header names an unknown way to write it, {written}");
+            return Err(LedgerFault::Content(text));
+        }
+        _ => {}
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use super::credentials::{self, Credential};
 use super::place::{self, Place};
 use super::store::{Store, unix_ms};
-use super::{LedgerFault, Result, queries, rules};
+use super::{Contents, LedgerFault, Result, queries, rules};
 use super::{format, looking, making};
 
 /// The bound of the epochs. An epoch is the upper part of the number of each of its leases.
@@ -28,6 +28,7 @@ const MIN_SQLITE: i32 = 3_051_003;
 #[derive(Debug)]
 pub struct CheckedLedger {
     pub(crate) ledger: Ledger,
+    pub(crate) contents: Contents,
 }
 
 /// An open ledger. Only this process holds it. Every method fails with a [`LedgerFault`] if it
@@ -74,7 +75,7 @@ impl CheckedLedger {
         if std::fs::metadata(path)?.len() == 0 {
             return Err(LedgerFault::emptied());
         }
-        looking::warn_of_missing_log(path)?;
+        looking::check_header(path)?;
         let db = Connection::open(path)?;
         #[cfg(unix)]
         if std::os::unix::fs::MetadataExt::nlink(&std::fs::metadata(path)?) > 1 {
@@ -103,14 +104,15 @@ impl CheckedLedger {
         // The rules have more queries than are kept prepared by default.
         db.set_prepared_statement_cache_capacity(PREPARED);
         let mut ledger = Ledger { db, restored: Restored::default(), place, lock, opening: None };
-        ledger.restored = ledger.check_and_read()?;
-        Ok(CheckedLedger { ledger })
+        let (restored, contents) = ledger.check_and_read()?;
+        ledger.restored = restored;
+        Ok(CheckedLedger { ledger, contents })
     }
 
     /// Makes the ledger ready for writing and records this epoch in it. If this fails, the ledger
     /// has no new epoch.
     pub fn begin(self) -> Result<Ledger> {
-        let CheckedLedger { mut ledger } = self;
+        let CheckedLedger { mut ledger, .. } = self;
         ledger.db.busy_handler(Some(format::wait_for_others))?;
         let db = &ledger.db;
         db.pragma_update(None, "synchronous", "FULL")?;
@@ -143,9 +145,14 @@ impl Ledger {
 
     /// Everything that the farm needs in order to go on, except for the epoch.
     pub fn read_back(&self) -> Result<Restored> {
+        Ok(self.read_all()?.0)
+    }
+
+    fn read_all(&self) -> Result<(Restored, Contents)> {
         let query = "SELECT max(coalesce((SELECT max(id) FROM jobs), 0), coalesce((SELECT max(job) FROM removed), 0))";
         let last_job = self.db.query_row(query, [], |row| row.get(0))?;
-        Ok(Restored { last_job, ..rules::restore(&Store::of(&self.db))? })
+        let (restored, contents) = rules::restore(&Store::of(&self.db))?;
+        Ok((Restored { last_job, ..restored }, contents))
     }
 
     /// A job, without its rows.
@@ -228,38 +235,20 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
-    /// Compares what the rows of a job say about second counts with the second counts that exist,
-    /// and with the index of the rows that wait. No checksum covers this.
+    /// Reads all of the content. Refuses files that are not ledgers, and ledgers that are not sound.
+    /// Whoever opens a ledger to write, copy, join or export it does this, and a check does nothing
+    /// else, so that what stops a start is found by a check.
     ///
-    /// SQLite has not compared the indices with their tables, because that takes long. This
-    /// function counts the entries of one index, from which the audits that remain are read.
-    fn check_audits(&self, job: &RestoredJob) -> Result<()> {
-        let store = Store::of(&self.db);
-        let (waiting, seconds) =
-            (store.count_waiting(job.stored.id)?, store.count_seconds(job.stored.id)?);
-        if (waiting, seconds) == (job.audits_wanted, job.audits_agreed) {
-            return Ok(());
-        }
-        Err(LedgerFault::Content(format!(
-            "job {}: {} ranges are said to be confirmed, and {seconds} have a second count; {} wait for one, and \
-             their index has {waiting}",
-            job.stored.id, job.audits_agreed, job.audits_wanted
-        )))
-    }
-
-    /// Has SQLite check the structure of the file, by its `quick_check` or its `integrity_check`.
-    pub(crate) fn check_structure(&self, check: &str) -> Result<()> {
-        let verdict: String = self.db.pragma_query_value(None, check, |row| row.get(0))?;
-        if verdict == "ok" { Ok(()) } else { Err(LedgerFault::Content(verdict)) }
-    }
-
-    /// Reads the content. Refuses files that are not ledgers, and ledgers that are not sound. Both
-    /// a start and a check of a ledger do this; see [`check_file`](super::check_file()) for what
-    /// only a check does.
-    fn check_and_read(&self) -> Result<Restored> {
+    /// SQLite checks the structure of the file and compares the indices with their tables. Then
+    /// each row is read and compared with its checksum, and all rows are summed again.
+    fn check_and_read(&self) -> Result<(Restored, Contents)> {
         let content = |text: String| Err(LedgerFault::Content(text));
         format::check(&self.db)?;
-        self.check_structure("quick_check")?;
+        let verdict: String =
+            self.db.pragma_query_value(None, "integrity_check", |row| row.get(0))?;
+        if verdict != "ok" {
+            return content(verdict);
+        }
         if self.db.prepare("PRAGMA foreign_key_check")?.exists([])? {
             return content("it has rows of jobs that it does not have".into());
         }
@@ -268,8 +257,7 @@ impl Ledger {
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
         }
-        let restored = self.read_back()?;
-        restored.jobs.iter().try_for_each(|job| self.check_audits(job))?;
+        let (restored, contents) = self.read_all()?;
         let returned = Store::of(&self.db).all(queries::ACCEPTED_AGAIN, [], |row| {
             let principal = Principal { owner: row.get(2)?, machine: row.get(3)? };
             Ok((row.get::<_, u64>(0)?, row.get::<_, u64>(1)?, principal))
@@ -283,7 +271,7 @@ impl Ledger {
         }
         self.credentials()?;
         self.check_values()?;
-        Ok(restored)
+        Ok((restored, contents))
     }
 
     /// Refuses texts and blobs of any table that this program would not have written: names of

@@ -248,31 +248,44 @@ fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Res
     Ok(())
 }
 
-/// Walks the accepted ranges of a job and returns the sum of their counts. It fails if rows
-/// overlap, or if the sum passes 128 bits.
+/// The accepted ranges of a job so far, in ascending order.
+#[derive(Default)]
+pub(crate) struct Tiling {
+    end: u64,
+    /// The sum of their counts.
+    pub(crate) sum: u128,
+}
+
+impl Tiling {
+    /// Adds the next range. It fails if it overlaps one before, or if the sum passes 128 bits.
+    fn add(&mut self, job: JobId, row: &Row) -> Result<()> {
+        if row.range.start() < self.end {
+            let what = format!("has overlapping ranges at ordinal {}", row.range.start());
+            return Err(contradiction(job, what));
+        }
+        self.end = row.range.end();
+        let sum = self.sum.checked_add(row.checked_count.count.into());
+        self.sum = sum.ok_or_else(|| contradiction(job, "has counts that pass 128 bits"))?;
+        Ok(())
+    }
+}
+
+/// Walks the accepted ranges of a job and returns the sum of their counts.
 pub(crate) fn for_each_row(
     store: &Store<'_>,
     job: JobId,
     mut see: impl FnMut(CountedRange),
 ) -> Result<u128> {
-    let (mut sum, mut end, mut fault) = (0_u128, 0, None);
+    let (mut tiling, mut added) = (Tiling::default(), Ok(()));
     store.visit(job, Select::All, |counted, _| {
-        let row = &counted.row;
-        if row.range.start() < end {
-            let what = format!("has overlapping ranges at ordinal {}", row.range.start());
-            fault = Some(contradiction(job, what));
+        added = tiling.add(job, &counted.row);
+        if added.is_err() {
             return ControlFlow::Break(());
         }
-        end = row.range.end();
-        let Some(more) = sum.checked_add(row.checked_count.count.into()) else {
-            fault = Some(contradiction(job, "has counts that pass 128 bits"));
-            return ControlFlow::Break(());
-        };
-        sum = more;
         see(counted);
         ControlFlow::Continue(())
     })?;
-    fault.map_or(Ok(sum), Err)
+    added.map(|()| tiling.sum)
 }
 
 /// The first `most` accepted rows that overlap a range.

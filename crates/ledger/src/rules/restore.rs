@@ -3,55 +3,74 @@
 use std::collections::BTreeMap;
 
 use farm::{
-    Check, CountedRange, Dispute, Distrusted, Hours, IntervalSet, JobState, Restored, RestoredJob,
-    Row, Spent, StoredJob, Vote,
+    Check, Dispute, Distrusted, EvidenceRecord, Hours, IntervalSet, JobState, Restored,
+    RestoredJob, Row, Spent, StoredJob, Vote,
 };
 
-use super::{contradiction, first_rows, for_each_row};
-use crate::Result;
+use super::{Tiling, contradiction, first_rows};
+use crate::evidence::for_each_record;
 use crate::store::{OpenDispute, Store};
+use crate::{Contents, LedgerFault, Result};
 
-/// Reads the jobs and everything that the farm needs to know about their rows. The caller sets the
-/// epoch and the number of the last job. This function fails if rows, totals and states contradict
-/// each other.
-pub(crate) fn restore(store: &Store<'_>) -> Result<Restored> {
+/// Reads the jobs and all records about them, and returns what the farm needs to know of them, and
+/// how many there are. The caller sets the epoch and the number of the last job. This function
+/// fails if rows, totals and states contradict each other.
+pub(crate) fn restore(store: &Store<'_>) -> Result<(Restored, Contents)> {
     let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
     for (owner, taken) in all.values() {
         *hours.entry(owner.clone()).or_default() += *taken;
     }
-    let mut jobs = Vec::new();
+    let (mut jobs, mut contents) = (Vec::new(), Contents::default());
     for job in store.jobs(None)? {
         let hours = all.get(&job.id).map(|(_, hours)| *hours).unwrap_or_default();
-        jobs.push(restore_job(store, job, hours)?);
+        jobs.push(restore_job(store, job, hours, &mut contents)?);
     }
+    contents.jobs = jobs.len() as u64;
     let changes = store.trust_changes()?;
-    Ok(Restored {
+    let restored = Restored {
         jobs,
         proofs: changes.iter().filter_map(|change| change.proof).map(|(job, _)| job).collect(),
         distrusted: Distrusted::after(&changes),
         hours,
         ..Restored::default()
-    })
+    };
+    Ok((restored, contents))
 }
 
-fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<RestoredJob> {
+fn restore_job(
+    store: &Store<'_>,
+    job: StoredJob,
+    hours: Hours,
+    contents: &mut Contents,
+) -> Result<RestoredJob> {
     let StoredJob { id, state, total, .. } = job;
     let (mut accepted, mut spent) = (IntervalSet::new(), Spent::default());
     let wanted = job.spec.plan.ordinals(job.spec.shard);
     let (mut audits_wanted, mut audits_agreed) = (0, 0);
-    let mut is_within = true;
+    let (mut is_within, mut tiling) = (true, Tiling::default());
     // One pass over the rows: a job may have millions.
-    let sum = for_each_row(store, id, |CountedRange { row, check }| {
-        match check {
-            Check::NotChosen => {}
-            Check::Wanted => audits_wanted += 1,
-            Check::Agreed => audits_agreed += 1,
+    for_each_record(store.db, id, &job.spec.plan, |record| {
+        match record {
+            EvidenceRecord::Range { counted, .. } => {
+                let row = counted.row;
+                tiling.add(id, &row)?;
+                match counted.check {
+                    Check::NotChosen => {}
+                    Check::Wanted => audits_wanted += 1,
+                    Check::Agreed => audits_agreed += 1,
+                }
+                contents.ranges += 1;
+                is_within &= wanted.contains(row.range);
+                if is_within {
+                    accepted.insert(row.range);
+                    spent.add(row.range.len(), row.busy_us);
+                }
+            }
+            EvidenceRecord::Audit { .. } => contents.audits += 1,
+            EvidenceRecord::Dispute { .. } => contents.disputes += 1,
+            EvidenceRecord::Policy { .. } | EvidenceRecord::Trust(_) => {}
         }
-        is_within &= wanted.contains(row.range);
-        if is_within {
-            accepted.insert(row.range);
-            spent.add(row.range.len(), row.busy_us);
-        }
+        Ok::<(), LedgerFault>(())
     })?;
     if !is_within {
         return Err(contradiction(id, "has ranges beyond its plan"));
@@ -60,7 +79,7 @@ fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<Restor
         let what = "is done or suspended, but not all of its ranges are there";
         return Err(contradiction(id, what));
     }
-    if total.is_some_and(|total| total != sum) {
+    if total.is_some_and(|total| total != tiling.sum) {
         return Err(contradiction(id, "has a total that is not the sum of its ranges"));
     }
     let mut disputes = BTreeMap::new();
@@ -81,7 +100,7 @@ fn restore_job(store: &Store<'_>, job: StoredJob, hours: Hours) -> Result<Restor
         stored: job,
         hours,
         accepted,
-        counted: sum,
+        counted: tiling.sum,
         spent,
         disputes,
         audits_wanted,

@@ -398,3 +398,32 @@ fn a_value_that_no_ledger_has_is_found_by_the_check_and_stops_the_start() {
         assert!(fs::read(&altered).expect("it is there") == before, "{harm}: it has changed");
     }
 }
+
+/// The header says how SQLite opens the file: as one that it may not write, or by another log.
+#[test]
+fn any_byte_of_the_header_that_stops_a_start_is_damage_to_the_check_too() {
+    let (folder, path) = scratch();
+    ledger_in(&path).close().expect("it can be closed");
+    let sound = fs::read(&path).expect("it is there");
+    let mut wrong = Vec::new();
+    for at in 0..100 {
+        for byte in [0, 1, 2, 3, 0x7f, 0xff, sound[at] ^ 1, sound[at] ^ 0x40] {
+            if byte == sound[at] {
+                continue;
+            }
+            let altered = folder.path().join(format!("{at}-{byte}.db"));
+            let mut bytes = sound.clone();
+            bytes[at] = byte;
+            fs::write(&altered, bytes).expect("it can be written");
+            let checked = check_file(&altered).map(drop);
+            let opened = open(&altered).map(drop);
+            let is_damage = |found: &Result<(), LedgerFault>| {
+                matches!(found, Err(LedgerFault::Content(_) | LedgerFault::Version(_)))
+            };
+            if !(checked.is_ok() && opened.is_ok() || is_damage(&checked) && is_damage(&opened)) {
+                wrong.push(format!("byte {at} = {byte}: {checked:?}, {opened:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -300,6 +300,7 @@ fn the_view_of_hours_tells_kinds_days_and_who_counted() {
         "UPDATE counts SET busy_us = {hour}, noted_at = {} WHERE place = 0;
          UPDATE counts SET noted_at = {} WHERE place = 0 AND first > 0;
          {} UPDATE counts SET busy_us = busy_us / 2 WHERE place = 1;
+         UPDATE counts SET standing = 'agreed' WHERE place = 0 AND first = 10;
          UPDATE counts SET busy_us = {hour} / 4, noted_at = {0} WHERE place > 1",
         2 * day_ms - 1,
         2 * day_ms,
