@@ -10,6 +10,8 @@
 //! Nothing that was counted is forgotten before the coordinator has acknowledged it. Like the farm
 //! core this is a pure state machine: the time comes in, messages come out.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{

@@ -1,5 +1,7 @@
 //! Reads a ledger as evidence, while its coordinator may go on writing it.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::path::Path;
 
 use farm::{

@@ -8,6 +8,8 @@
 //!   missing    any         as one file; if its header names a log, as a file that nobody changes
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};

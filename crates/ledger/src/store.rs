@@ -1,5 +1,7 @@
 //! The tables of a ledger, which the rules read and change. This module decides nothing.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};

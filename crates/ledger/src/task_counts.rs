@@ -3,6 +3,8 @@
 //! Rows are usually read without this column. The digest of a row serves as its checksum. If the
 //! column is empty, only the sum of the row is known.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use farm::{Range, TaskCounts};
 
 use super::Result;

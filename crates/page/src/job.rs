@@ -1,5 +1,7 @@
 //! The page of one job.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::time::Duration;
 
 use farm::{AuditPolicy, Fact, JobId, JobState, JobView};

@@ -3,6 +3,8 @@
 //! The answers about jobs, workers and credentials are the types of the farm and the ledger
 //! themselves. Here are the requests, the lists, and what is said of a request that fails.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use axum::http::StatusCode;
 use board::MethodChoice;
 use farm::{

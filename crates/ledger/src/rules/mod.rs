@@ -22,6 +22,8 @@
 //! The functions use only the store that they are given: no clock and no randomness. They fail if
 //! the store fails, if rows contradict each other, or if a command contradicts the rows.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 mod join;
 mod restore;
 mod settle;
@@ -234,8 +236,9 @@ fn find_audits(store: &Store<'_>, job: JobId, most: usize) -> Result<Vec<Row>> {
 /// Fails unless the rows of a job cover `tasks` tasks and add up to `total`, and none of them waits
 /// for another count. Otherwise the job must not end or be suspended.
 fn check_complete(store: &Store<'_>, job: JobId, tasks: u64, total: u128) -> Result<()> {
-    let mut covered = 0;
-    let sum = for_each_row(store, job, |counted| covered += counted.row.range.len())?;
+    let mut covered = 0_u64;
+    let mut cover = |range: Range| covered = covered.saturating_add(range.len());
+    let sum = for_each_row(store, job, |counted| cover(counted.row.range))?;
     let claims = store.open_disputes(job)?.iter().map(|dispute| dispute.claims.len() as u64).sum();
     let open: u64 = [store.count_waiting(job)?, claims].iter().sum();
     if (covered, sum, open) != (tasks, total, 0) {

@@ -1,5 +1,7 @@
 //! Reads back and checks the store, from which a farm continues.
 
+#![allow(clippy::arithmetic_side_effects, reason = "records are counted, and hours saturate")]
+
 use std::collections::BTreeMap;
 
 use farm::{

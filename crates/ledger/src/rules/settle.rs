@@ -175,7 +175,8 @@ fn withdraw(
             Fate::TakenBack => {
                 store.retire(job, range, DisputeState::TakenBack)?;
                 ranges.insert(range);
-                total += u128::from(count);
+                let sum = total.checked_add(count.into());
+                total = sum.ok_or_else(|| contradiction(job, "has counts that pass 128 bits"))?;
             }
             Fate::WaitsAgain => store.set_wanted(job, range, true)?,
         }

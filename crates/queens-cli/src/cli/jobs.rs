@@ -1,5 +1,7 @@
 //! The commands that talk to a coordinator about jobs.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IsTerminal, stdout};

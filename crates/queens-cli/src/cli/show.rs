@@ -1,5 +1,7 @@
 //! Jobs as text and as JSON.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::io::{IsTerminal, stdout};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -140,8 +142,8 @@ pub(super) fn utc(unix_ms: i64) -> String {
     let Some(unix_ms) = u64::try_from(unix_ms).ok().filter(|&unix_ms| unix_ms <= LAST) else {
         return "an unknown time".into();
     };
-    let text = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(unix_ms));
-    let text = text.to_string();
+    let at = UNIX_EPOCH.checked_add(Duration::from_millis(unix_ms)).expect("it has four digits");
+    let text = humantime::format_rfc3339_seconds(at).to_string();
     format!("{} UTC", text.get(..16).unwrap_or(&text).replace('T', " "))
 }
 

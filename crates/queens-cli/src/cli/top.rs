@@ -1,5 +1,7 @@
 //! `queens watch` without a job: the whole farm on a terminal, updated every second.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -89,7 +91,7 @@ fn screen(
         }
     }
     if jobs.len() > most {
-        all.push(format!("and {} more: `queens jobs`", jobs.len() - most));
+        all.push(format!("and {} more: `queens jobs`", jobs.len().saturating_sub(most)));
     }
     all.extend(show::remarks(&jobs[..listed.len()]));
     all.push(String::new());

@@ -1,5 +1,7 @@
 //! `queens workers` and `queens trust`.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use clap::{Args, Subcommand};
 use count::Variant;
 use farm::{Party, WorkerView};

@@ -1,5 +1,7 @@
 //! Grants or refuses what clients ask for, over HTTP and from the forms of the page.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
 //! Turns messages into the farm's types, and the farm's types into messages. A malformed message is
 //! an error.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use board::{MethodChoice, Prefix, Task};
 use farm::{
     Ack, CheckedCount, CoordinatorMessage, Digest, Fingerprint, Hello, Holding, JobId, KernelName,

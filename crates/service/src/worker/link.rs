@@ -1,5 +1,7 @@
 //! The worker's connection to a coordinator.
 
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
 use std::pin::Pin;
 use std::time::Duration;
 
