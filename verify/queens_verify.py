@@ -40,7 +40,10 @@ def demand(holds, reason):
 
 # --- The lines, their fields in the one order, and the check of each field ---
 
-matches = lambda pattern: lambda value: type(value) is str and re.fullmatch(pattern, value, re.DOTALL) is not None
+def matches(pattern):
+    fits = re.compile(pattern, re.DOTALL).fullmatch
+    return lambda value: type(value) is str and fits(value) is not None
+
 is_integer = lambda least, past: lambda value: type(value) is int and least <= value < past
 is_digits = matches("0|[1-9][0-9]{0,38}")
 is_decimal = lambda past: lambda value: is_digits(value) and int(value) < past
@@ -82,12 +85,14 @@ LINES = {
 # line with its line feed, and bytes of all lines of the kinds that have to be kept are the most.
 STAGES = {"policy": 0, "trust": 1, "author": 2, "range": 2, "audit": 2, "dispute": 3}
 MOST_LINES, LONGEST_LINE, MOST_KEPT = {"policy": 1000, "author": 100_000}, 128 << 10, 64 << 20
+# So many compressed bytes in a row may say nothing, such as a long header of gzip.
+MOST_SILENT = 64 << 10
 
 class Decompressed(io.RawIOBase):
     """What the members of a gzip file say. Nothing stands behind them."""
 
     def __init__(self, file):
-        self.file, self.member, self.data = file, zlib.decompressobj(31), b""
+        self.file, self.member, self.data, self.silent = file, zlib.decompressobj(31), b"", 0
 
     def readable(self):
         return True
@@ -103,6 +108,8 @@ class Decompressed(io.RawIOBase):
             text = self.member.decompress(data, len(buffer))
             demand(data or text or self.member.eof, "its compressed text is cut off")
             self.data = self.member.unconsumed_tail or self.member.unused_data
+            self.silent = 0 if text else self.silent + len(data) - len(self.data)
+            demand(self.silent <= MOST_SILENT, f"more than {MOST_SILENT} bytes of its compressed text say nothing")
         buffer[: len(text)] = text
         return len(text)
 

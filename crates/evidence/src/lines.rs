@@ -53,6 +53,50 @@ fn open_regular(path: &Path, follows: bool) -> io::Result<File> {
     }
 }
 
+/// The most compressed bytes in a row that may say nothing, such as a long header of gzip, or empty
+/// blocks. They would be read for nothing, however many there are.
+const MOST_SILENT: u64 = 64 << 10;
+
+/// A compressed file. It fails where too many bytes in a row say nothing.
+struct Compressed(MultiGzDecoder<Counted>);
+
+/// The bytes of a file, with the number of those since the last ones that said something.
+struct Counted {
+    file: BufReader<File>,
+    silent: u64,
+}
+
+impl Read for Compressed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        self.0.get_mut().silent = 0;
+        Ok(read)
+    }
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.silent > MOST_SILENT {
+            let text = "more than 65536 bytes of its compressed text say nothing";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.silent += bytes as u64;
+        self.file.consume(bytes);
+    }
+}
+
 /// Reads lines, each of a bounded length.
 pub(super) struct Reader {
     input: Box<dyn BufRead>,
@@ -65,7 +109,8 @@ impl Reader {
     pub(super) fn open(bundle: &Path) -> io::Result<Reader> {
         let mut file = BufReader::with_capacity(1 << 16, open_file(bundle)?);
         let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&GZIP) {
-            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
+            let file = Counted { file, silent: 0 };
+            Box::new(BufReader::with_capacity(1 << 16, Compressed(MultiGzDecoder::new(file))))
         } else {
             Box::new(file)
         };

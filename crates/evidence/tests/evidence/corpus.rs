@@ -1,6 +1,7 @@
 //! Checks the bundles in `verify/corpus`. `verify/check_corpus.py` checks the second verifier with
 //! the same bundles.
 
+use std::io::Write as _;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -46,6 +47,41 @@ fn bad_bundles_are_refused() {
     assert!(bad.len() > 20, "{}", bad.len());
     for bundle in bad {
         verified(&bundle).expect_err(&bundle.display().to_string());
+    }
+}
+
+/// `check_corpus.py` has the same for the second verifier.
+#[test]
+fn compressed_bytes_may_say_nothing_for_a_while_and_not_for_long() {
+    let text = std::fs::read(Path::new(CORPUS).join("exported/rows-8.bundle"));
+    let text = text.expect("it is there");
+    let compressed = |text: &[u8]| {
+        let mut encoder = evidence::gzip(Vec::new());
+        encoder.write_all(text).expect("it is written to memory");
+        encoder.finish().expect("it is written to memory")
+    };
+    let plain = compressed(&text);
+    let (head, rest) = plain.split_at(10);
+    // The fourth byte says that a name follows the header.
+    let name = |length: usize| {
+        let mut head = head.to_vec();
+        head[3] = 8;
+        [head, vec![b'n'; length], vec![0], rest.to_vec()].concat()
+    };
+    let blocks = |many: usize| [head, &b"\0\0\0\xff\xff".repeat(many), rest].concat();
+    let members = |many: usize| [compressed(b"").repeat(many), plain.clone()].concat();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let verdict = |bytes: &[u8]| {
+        let path = folder.path().join("bundle");
+        std::fs::write(&path, bytes).expect("it can be written");
+        verified(&path)
+    };
+    let many = 1 << 18;
+    for (few, many) in
+        [(name(100), name(many)), (blocks(100), blocks(many)), (members(100), members(many))]
+    {
+        assert_eq!(verdict(&few), Ok(JobState::Done));
+        verdict(&many).expect_err("it is padded");
     }
 }
 
