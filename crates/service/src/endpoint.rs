@@ -117,6 +117,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether the connection is over TLS.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        !matches!(self.found, Found::Url(_))
+    }
+
     /// Whether a coordinator that does not answer may be one that is just being started here: its
     /// address is on loopback, or the file with its join string is not written yet.
     pub fn may_be_starting(&self) -> bool {
@@ -135,7 +140,7 @@ impl Endpoint {
     /// Why what was asked in plain text gave no answer: that its port serves TLS or, if it does
     /// not, `reason`.
     pub async fn why_silent(&self, reason: String) -> String {
-        if !matches!(self.found, Found::Url(_)) {
+        if self.is_encrypted() {
             return reason;
         }
         // No certificate has this hash, so that a port that serves TLS is refused for its own.

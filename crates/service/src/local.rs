@@ -343,6 +343,10 @@ struct InProcess {
 }
 
 impl Connect for InProcess {
+    fn is_alterable(&self) -> bool {
+        false
+    }
+
     async fn open(&mut self, hello: WorkerMessage) -> Result<Link, LinkEnd> {
         let (messages, incoming) = mpsc::channel(64);
         let (out, orders) = mpsc::channel(8);

@@ -41,18 +41,26 @@ pub enum LinkEnd {
     /// the worker has had a session there: then a file is being replaced, or something else answers
     /// for a while.
     Unrecognised(ServiceError),
-    /// The coordinator refuses this worker; another attempt is useless.
+    /// The coordinator refuses this worker, or breaks the protocol; another attempt is useless,
+    /// unless a message was altered on its way.
     Refused(ServiceError),
 }
 
 /// Opens sessions with a coordinator.
 pub trait Connect {
+    /// Whether somebody else could alter a message on its way, because it is in plain text.
+    fn is_alterable(&self) -> bool;
+
     /// Makes one attempt to open a session, which begins with `hello`.
     fn open(&mut self, hello: WorkerMessage) -> impl Future<Output = Result<Link, LinkEnd>> + Send;
 }
 
 /// Over gRPC.
 impl Connect for Endpoint {
+    fn is_alterable(&self) -> bool {
+        !self.is_encrypted()
+    }
+
     async fn open(&mut self, hello: WorkerMessage) -> Result<Link, LinkEnd> {
         // Token and join string are read anew each time, because they may have been replaced.
         let (endpoint, shown) = (self.clone(), self.secret());

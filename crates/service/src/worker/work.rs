@@ -23,6 +23,10 @@ use crate::ServiceError;
 /// How long a stopping worker waits for the tasks that are being counted and for acknowledgements.
 const GRACE: Duration = Duration::from_secs(4);
 
+/// The most sessions in a row, without an acknowledgement, whose end by a refusal is taken for a
+/// message that was altered on its way.
+const MOST_REFUSALS: u32 = 2;
+
 /// Finished parts, in any order. The channel has no bound of its own, but there are never more
 /// parts than tasks that the agent agreed to hold.
 pub type Parts = mpsc::UnboundedReceiver<Result<Report, gpu::Error>>;
@@ -66,6 +70,8 @@ pub async fn work(
         stop,
         leave_by: None,
         last_failure: String::from("none was tried yet"),
+        had_session: false,
+        refusals: 0,
         failure: None,
     };
     worker.run(connector).await?;
@@ -86,6 +92,10 @@ struct Worker {
     leave_by: Option<Instant>,
     /// Why there is no coordinator.
     last_failure: String,
+    /// Whether a session was opened before.
+    had_session: bool,
+    /// How many sessions have ended by a refusal since the last acknowledgement.
+    refusals: u32,
     /// Why a device that was asked for does not count any more.
     failure: Option<ServiceError>,
 }
@@ -104,24 +114,23 @@ impl Worker {
     /// Connects again and again, until it is time to leave.
     async fn run(&mut self, connector: &mut impl Connect) -> Result<(), ServiceError> {
         let mut backoff = Backoff::new();
-        let mut had_session = false;
         loop {
-            let hello = self.agent.connected();
-            let end = match self.until(connector.open(hello)).await? {
-                None => return Ok(()),
-                Some(Err(end)) => end,
-                Some(Ok(link)) => {
-                    let begun = Instant::now();
-                    let Some(end) = self.session(link).await? else { return Ok(()) };
-                    backoff.interrupted(begun.elapsed());
-                    had_session = true;
-                    end
+            let end = match self.attempt(connector, &mut backoff).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(end)) => end,
+                Err(error @ (ServiceError::Incompatible(_) | ServiceError::Tasks(_))) => {
+                    LinkEnd::Refused(error)
                 }
+                Err(error) => return Err(error),
             };
+            let may_be_altered = connector.is_alterable() && self.refusals < MOST_REFUSALS;
             self.last_failure = match end {
                 LinkEnd::Lost(reason) => reason,
                 LinkEnd::Disowned(reason) => self.disowned(reason),
-                LinkEnd::Unrecognised(failure) if had_session => failure.to_string(),
+                LinkEnd::Unrecognised(failure) if self.had_session => failure.to_string(),
+                LinkEnd::Refused(failure) if self.had_session && may_be_altered => {
+                    self.refused(&failure)
+                }
                 LinkEnd::Unrecognised(failure) | LinkEnd::Refused(failure) => return Err(failure),
             };
             self.agent.disconnected();
@@ -132,6 +141,25 @@ impl Worker {
                 return Ok(());
             }
         }
+    }
+
+    /// Opens a session and serves it. Returns why it ended, or `None` when it is time to leave.
+    async fn attempt(
+        &mut self,
+        connector: &mut impl Connect,
+        backoff: &mut Backoff,
+    ) -> Result<Option<LinkEnd>, ServiceError> {
+        let hello = self.agent.connected();
+        let link = match self.until(connector.open(hello)).await? {
+            None => return Ok(None),
+            Some(Err(end)) => return Ok(Some(end)),
+            Some(Ok(link)) => link,
+        };
+        self.had_session = true;
+        let begun = Instant::now();
+        let end = self.session(link).await;
+        backoff.interrupted(begun.elapsed());
+        end
     }
 
     /// Waits for `event` while threads go on counting. Returns `None` when it is time to leave.
@@ -248,6 +276,7 @@ impl Worker {
                 let Ack { job, range, verdict, .. } = ack;
                 tracing::debug!(%job, %range, ?verdict, "acknowledged");
                 self.agent.acked(&ack);
+                self.refusals = 0;
             }
             CoordinatorMessage::Revoke(lease) => {
                 self.agent.revoked(lease);
@@ -319,6 +348,22 @@ impl Worker {
         self.leases.clear();
         self.executor.clear();
         reason
+    }
+
+    /// Takes a refusal for a message that was altered on its way. Returns the reason.
+    fn refused(&mut self, failure: &ServiceError) -> String {
+        self.refusals += 1;
+        let reason = failure.to_string();
+        tracing::warn!(
+            reason,
+            "the session ended; a message in plain text may have been altered on its way, which TLS prevents: \
+             trying again"
+        );
+        match failure {
+            // It is not known which of the leases has tasks that cannot be counted.
+            ServiceError::Tasks(_) => self.disowned(reason),
+            _ => reason,
+        }
     }
 
     /// Begins to leave if it is time.

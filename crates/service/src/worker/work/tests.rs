@@ -17,11 +17,16 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// The answers to attempts to connect, one after the other; then nobody answers.
 struct Answers {
+    is_alterable: bool,
     answers: VecDeque<Result<Link, LinkEnd>>,
     taken: Arc<AtomicUsize>,
 }
 
 impl Connect for Answers {
+    fn is_alterable(&self) -> bool {
+        self.is_alterable
+    }
+
     async fn open(&mut self, _: WorkerMessage) -> Result<Link, LinkEnd> {
         let answer = self.answers.pop_front();
         self.taken.fetch_add(usize::from(answer.is_some()), Ordering::Relaxed);
@@ -38,12 +43,17 @@ struct Started {
 }
 
 impl Started {
+    /// A worker over TLS.
     fn with<const N: usize>(answers: [Result<Link, LinkEnd>; N]) -> Started {
+        Started::over(false, answers)
+    }
+
+    fn over<const N: usize>(is_alterable: bool, answers: [Result<Link, LinkEnd>; N]) -> Started {
         let (executor, parts) =
             start_executor(NonZero::<usize>::MIN, Backend::Portable, Devices::default());
         let (stop, stopping) = watch::channel(false);
         let taken = Arc::new(AtomicUsize::new(0));
-        let mut connector = Answers { answers: answers.into(), taken: taken.clone() };
+        let mut connector = Answers { is_alterable, answers: answers.into(), taken: taken.clone() };
         let config =
             AgentConfig { hello: crate::tests::hello("w"), report_ms: 300, resend_ms: 2_000 };
         let work = tokio::spawn(async move {
@@ -97,6 +107,45 @@ async fn a_coordinator_that_does_not_read_holds_nobody_who_is_asked_to_stop() {
     let worker = Started::with([Ok(Link { orders: Box::pin(tokio_stream::pending()), messages })]);
     sleep(LONG).await;
     worker.leaves().await;
+}
+
+/// A session that these messages begin, and that ends by a refusal.
+fn refused_after(messages: Vec<CoordinatorMessage>) -> Result<Link, LinkEnd> {
+    let refused = || LinkEnd::Refused(ServiceError::Incompatible("`range` is 7".into()));
+    let orders = messages.into_iter().map(Ok).chain([Err(refused())]);
+    // Nobody reads what the worker sends, and it has room.
+    let (messages, unread) = mpsc::channel(64);
+    std::mem::forget(unread);
+    Ok(Link { orders: Box::pin(tokio_stream::iter(orders.collect::<Vec<_>>())), messages })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_was_altered_in_plain_text_ends_a_session_and_always_so_ends_the_worker() {
+    let altered = || refused_after(Vec::new());
+    let worker = Started::over(true, [altered(), altered(), Ok(over())]);
+    sleep(LONG).await;
+    assert_eq!(worker.taken.load(Ordering::Relaxed), 3);
+    worker.leaves().await;
+
+    let error = Started::over(true, [altered(), altered(), altered(), Ok(over())]).end().await;
+    let error = error.expect_err("it does not end otherwise").to_string();
+    assert!(error.contains("`range`"), "{error}");
+
+    // An acknowledgement proves that the other end is a coordinator.
+    let range = Range::new(0, 5).expect("it has tasks");
+    let verdict = farm::Verdict::Accepted;
+    let ack = Ack { job: JobId(1), fingerprint: Fingerprint([1; 32]), range, verdict };
+    let acknowledged = || refused_after(vec![CoordinatorMessage::Ack(ack.clone())]);
+    let answers = [altered(), altered(), acknowledged(), acknowledged(), altered(), Ok(over())];
+    let worker = Started::over(true, answers);
+    sleep(LONG).await;
+    assert_eq!(worker.taken.load(Ordering::Relaxed), 6);
+    worker.leaves().await;
+
+    // Nobody can alter a message over TLS, or a refusal before the first session.
+    Started::over(false, [altered(), Ok(over())]).end().await.expect_err("it is refused");
+    let refused = LinkEnd::Refused(ServiceError::Secret("you may look, and no more".into()));
+    Started::over(true, [Err(refused), Ok(over())]).end().await.expect_err("it is refused");
 }
 
 #[tokio::test(start_paused = true)]
