@@ -11,6 +11,8 @@ use farm::{JobState, JobView};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::info;
 
+use crate::terminal::size;
+
 /// The log target of the lines about progress, which the default filter lets through.
 pub(crate) const LOG_TARGET: &str = "progress";
 
@@ -39,7 +41,7 @@ impl Progress {
     /// Shows progress if it is `wanted`; with `workers` also the number of workers.
     pub(crate) fn new(wanted: bool, workers: bool) -> Progress {
         // The message behind the bar is cut where the terminal has no more room.
-        let columns = Term::stderr().size_checked().map_or(80, |(_, columns)| columns);
+        let (_, columns) = size(&Term::stderr());
         let template = format!("{{prefix}} {{bar:{}}} {{wide_msg}}", (columns / 4).clamp(8, 32));
         let draws = draws();
         let bar =

@@ -19,6 +19,13 @@ pub(crate) fn width(of: &Term) -> Option<usize> {
     size.map(|(_, columns)| columns.into()).filter(|columns| *columns > 0)
 }
 
+/// The lines and columns of a terminal. One that does not know them, or says that it has none, is
+/// taken for a usual one.
+pub(crate) fn size(of: &Term) -> (u16, u16) {
+    const USUAL: (u16, u16) = (24, 80);
+    of.size_checked().filter(|(lines, columns)| *lines > 0 && *columns > 0).unwrap_or(USUAL)
+}
+
 /// Whether a text may have colours: on a terminal that takes them, unless `NO_COLOR` forbids it.
 pub(crate) fn is_coloured(of: &Term) -> bool {
     let is_forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -19,6 +19,7 @@ use crate::advice;
 use crate::failure::{Failure, usage};
 use crate::progress::{is_dumb, si};
 use crate::table::Table;
+use crate::terminal::size;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -34,9 +35,9 @@ pub(super) async fn run(coordinator: &CoordinatorArgs) -> Result<(), Failure> {
     let (mode, quit_typed) = quit_key::typed(true);
     let key = if mode.is_some() { "q" } else { "Ctrl-C" };
     let shown = async {
-        let (mut drawn, mut before, mut widths) = (0, terminal.size(), Default::default());
+        let (mut drawn, mut before, mut widths) = (0, size(&terminal), Default::default());
         loop {
-            let size = terminal.size();
+            let size = size(&terminal);
             let jobs = client.list(false, size.0.into()).await?;
             let Workers { workers, .. } = client.get("/workers").await?;
             if size != before {

@@ -176,6 +176,8 @@ pub(super) async fn run(args: WorkerArgs) -> Result<(), Failure> {
 
 /// The time that is left of the Slurm job of this process, if it is in one.
 fn slurm_limit() -> Option<Duration> {
+    /// Slurm writes these for a job without an end, and for one whose end is not known.
+    const NONE: [u64; 3] = [0, 0xffff_fffe, 0xffff_ffff];
     let end = std::env::var("SLURM_JOB_END_TIME").ok()?;
     let Ok(end_s) = end.parse::<u64>() else {
         tracing::warn!(
@@ -184,6 +186,9 @@ fn slurm_limit() -> Option<Duration> {
         );
         return None;
     };
+    if NONE.contains(&end_s) {
+        return None;
+    }
     let now_ms = u64::try_from(ledger::unix_ms()).unwrap_or(0);
     Some(Duration::from_millis(end_s.saturating_mul(1_000).saturating_sub(now_ms)))
 }

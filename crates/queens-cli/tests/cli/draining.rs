@@ -61,6 +61,22 @@ fn a_worker_returns_its_tasks_before_its_time_limit_or_the_end_of_its_slurm_job(
 }
 
 #[test]
+fn a_slurm_job_without_an_end_does_not_limit_its_worker() {
+    let farm = Farm::new("", "");
+    let _coordinator = farm.start_coordinator();
+    // Slurm's numbers for no limit and for an unknown one, and what is no time at all.
+    for none in ["4294967295", "4294967294", "0", "UNLIMITED", ""] {
+        let (mut command, log) = farm.worker(&["--coordinator", &farm.url()]);
+        command.env("SLURM_JOB_END_TIME", none);
+        let mut worker = Process::start(&mut command, log);
+        worker.wait_for_line("welcomes this worker");
+        let said = worker.said();
+        assert!(!said.contains("time is limited") && !said.contains("limit is near"), "{said}");
+        worker.stop();
+    }
+}
+
+#[test]
 fn a_worker_that_ignores_hangups_outlives_its_terminal() {
     let farm = Farm::new("", "");
     let worker = queens(&["worker", "--coordinator", &farm.url()]);

@@ -142,7 +142,10 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
         // Each update clears the drawn lines, so the last update follows the last such sequence.
         drawn(text.rsplit("\u{1b}[0J").next().unwrap_or_default())
     };
-    let watched = at_once([20, 3], watch);
+    // A terminal that says it has no lines is taken for a usual one.
+    let watched = at_once([20, 3, 0], watch);
+    assert!(watched[2][0].starts_with("jobs not ended: 4; workers: 1"), "{watched:?}");
+    assert_eq!(watched[2].len(), watched[0].len(), "{watched:?}");
     let lines = &watched[0];
     assert!(lines[0].starts_with("jobs not ended: 4; workers: 1, threads: 1"), "{lines:?}");
     // `timeout` runs the program in its own process group, where it does not read keys.
