@@ -23,8 +23,8 @@ pub use client::{ApiError, Client, Download, Events};
 pub use endpoint::{Endpoint, PORT, ShowToken, TokenChannel, with_port};
 pub use error::{CoordinatorGone, ServiceError};
 pub use secrets::{
-    HostPort, HostPortError, JoinString, JoinStringError, KeyFolder, Token, lease_key, note_keys,
-    require_keys, role_token, write_file, write_monitor_folder,
+    HostPort, HostPortError, JoinString, JoinStringError, KeyFolder, Token, TokenError, lease_key,
+    note_keys, require_keys, role_token, write_file, write_monitor_folder,
 };
 pub use tls::Pin;
 

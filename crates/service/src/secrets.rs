@@ -25,19 +25,25 @@ fn bare(text: &str) -> &str {
 #[derive(Clone)]
 pub struct Token(String);
 
+/// Why a text is no token. The error does not repeat the text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TokenError(String);
+
 impl Token {
+    /// The least number of its characters.
+    const LEAST: usize = 16;
+
     /// Reads the token from the file `path`.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Secret`] if the file does not exist, if other users can read it, or if it
-    /// does not hold one line of at least 16 visible ASCII characters.
+    /// [`ServiceError::Secret`] if the file does not exist, if other users can read it or may have
+    /// planted it, or if it holds no token.
     pub fn read(path: &Path) -> Result<Token, ServiceError> {
         let text = files::read(path)?.ok_or_else(|| files::missing(path))?;
-        Token::new(bare(&String::from_utf8_lossy(&text))).ok_or_else(|| {
-            let reason = "it must hold one line of at least 16 printable characters";
-            ServiceError::secret_file(path, reason)
-        })
+        Token::new(bare(&String::from_utf8_lossy(&text)))
+            .map_err(|error| ServiceError::secret_file(path, error))
     }
 
     /// Reads the token from the file `path`. If there is no such file, it is made with a new token,
@@ -58,11 +64,27 @@ impl Token {
         format!("{}\n", self.0).into_bytes()
     }
 
-    /// The token with this secret. `None` if the secret has fewer than 16 characters, or others
-    /// than visible ASCII ones.
-    pub fn new(secret: &str) -> Option<Token> {
-        let is_token = secret.len() >= 16 && secret.chars().all(|c| c.is_ascii_graphic());
-        is_token.then(|| Token(secret.into()))
+    /// The token with this secret, which has at least 16 characters, all of them visible ASCII
+    /// ones.
+    pub fn new(secret: &str) -> Result<Token, TokenError> {
+        let lines = secret.lines().count();
+        let length = secret.chars().count();
+        let wrong = secret.chars().zip(1..).find(|(sign, _)| !sign.is_ascii_graphic());
+        Err(TokenError(match wrong {
+            _ if secret.is_empty() => "it is empty".into(),
+            _ if lines > 1 => format!("it has {lines} lines, and a token is one line"),
+            Some((' ', at)) => format!("its character {at} is a blank"),
+            Some((sign, at)) => {
+                format!(
+                    "its character {at}, {}, is none of ASCII that is seen",
+                    sign.escape_default()
+                )
+            }
+            None if length < Token::LEAST => {
+                format!("it has {length} characters, and a token has at least {}", Token::LEAST)
+            }
+            None => return Ok(Token(secret.into())),
+        }))
     }
 
     /// A new random token of 256 bits.

@@ -10,7 +10,7 @@ use farm::{JobId, JobState, JobView, Plan};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use service::api::{Code, Jobs, MOST_LISTED, ProblemDetails};
-use service::{ApiError, Endpoint, JoinString, Method, ServiceError, Token};
+use service::{ApiError, Endpoint, JoinString, Method, ServiceError, Token, TokenError};
 use tokio::time::Instant;
 
 use super::arguments::CONNECTION;
@@ -293,9 +293,11 @@ impl Client {
     /// The join string with another secret for the same coordinator. `None` if this client uses no
     /// join string.
     pub(super) fn join_string(&self, secret: &str) -> Result<Option<JoinString>, Failure> {
-        let unusable = || Failure::Incompatible("the coordinator made no usable secret".into());
+        let unusable = |error: TokenError| {
+            Failure::Incompatible(format!("the coordinator made no usable secret: {error}"))
+        };
         let Some(own) = self.0.endpoint.join_string()? else { return Ok(None) };
-        Ok(Some(JoinString { token: Token::new(secret).ok_or_else(unusable)?, ..own }))
+        Ok(Some(JoinString { token: Token::new(secret).map_err(unusable)?, ..own }))
     }
 
     /// The failure of a command whose request has no answer.

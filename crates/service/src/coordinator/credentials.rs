@@ -123,7 +123,17 @@ impl Credentials {
                 }
             },
             None if self.are_needless() => Ok(of(LOCAL_OWNER, Role::Admin, None)),
-            None => Err(Refused::new(Code::Unauthenticated, "the token is wrong or missing")),
+            None => Err(Refused::new(
+                Code::Unauthenticated,
+                match secret.map(str::from_utf8) {
+                    None => "a token is missing: show it as `Authorization: Bearer TOKEN`".into(),
+                    Some(shown) => match shown.ok().map(Token::new) {
+                        Some(Ok(_)) => "the token is wrong: no credential has it".into(),
+                        Some(Err(error)) => format!("the token is malformed: {error}"),
+                        None => "the token is malformed: it is no text".into(),
+                    },
+                },
+            )),
         }
     }
 
@@ -322,9 +332,12 @@ pub(super) async fn admit(State(gate): State<Gate>, mut request: Request, next: 
     }
 }
 
-/// The secret in an `authorization` header.
+/// The secret in an `authorization` header. The name of the scheme has no case (RFC 9110).
 pub(super) fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    headers.get(header::AUTHORIZATION)?.as_bytes().strip_prefix(b"Bearer ")
+    const SCHEME: &[u8] = b"bearer ";
+    let shown = headers.get(header::AUTHORIZATION)?.as_bytes();
+    let (scheme, secret) = shown.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then(|| secret.trim_ascii())
 }
 
 #[cfg(test)]
@@ -342,6 +355,37 @@ mod tests {
         assert_eq!(across(&known), AuditScope::Machines);
         known.push(credential(5, "e", Role::TrustedWorker));
         assert_eq!(across(&known), AuditScope::Owners);
+    }
+
+    #[test]
+    fn a_credential_is_shown_by_a_scheme_without_case_and_what_is_wrong_with_it_is_said() {
+        const SECRET: &str = "0123456789abcdef";
+        let secret = |shown: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, shown.parse().expect("it is a header"));
+            bearer(&headers).map(<[u8]>::to_vec)
+        };
+        for scheme in ["Bearer ", "bearer ", "BEARER ", "bEaReR  "] {
+            assert_eq!(secret(&format!("{scheme}{SECRET}")), Some(SECRET.into()), "{scheme}");
+        }
+        for other in ["Basic 0123456789abcdef", "Bearer", "Bearers 0123", "bear", ""] {
+            assert_eq!(secret(other), None, "{other}");
+        }
+
+        let own = Token::random();
+        let files = OwnFiles { token: "token".into(), join: None };
+        let guarded = Credentials::new(Some((own, files)), Vec::new());
+        for (shown, reason) in [
+            (None, "missing"),
+            (Some(SECRET), "the token is wrong: no credential has it"),
+            (Some(""), "malformed: it is empty"),
+            (Some("0123456789abcde"), "malformed: it has 15 characters"),
+            (Some("0123 456789abcdef"), "malformed: its character 5 is a blank"),
+            (Some("queens\t0123456789"), "malformed: its character 7, \\t,"),
+        ] {
+            let refused = guarded.identify(shown.map(str::as_bytes)).expect_err("it is refused");
+            assert!(refused.reason.contains(reason), "{shown:?}: {}", refused.reason);
+        }
     }
 
     #[test]

@@ -72,8 +72,7 @@ impl FromStr for JoinString {
             JoinStringError(form.into())
         })?;
         let token = Token::new(secret);
-        let token =
-            token.ok_or_else(|| fault("its secret is not at least 16 printable characters"))?;
+        let token = token.map_err(|error| fault(&format!("of its secret, {error}")))?;
         let address = address.parse::<HostPort>();
         let address = address.map_err(|error| JoinStringError(error.to_string()))?;
         let pin = pin.parse();
@@ -157,8 +156,10 @@ mod tests {
         }
         is_refused(&whole[..whole.len() - 1], "no hash");
         is_refused(&format!("{whole}0"), "no hash");
-        is_refused(&text("short", "h:1"), "its secret");
-        is_refused(&text("with a space in it", "h:1"), "its secret");
+        is_refused(&text("", "h:1"), "of its secret, it is empty");
+        is_refused(&text("short", "h:1"), "it has 5 characters, and a token has at least 16");
+        is_refused(&text("with a space in it", "h:1"), "its character 5 is a blank");
+        is_refused(&text("0123456789abcdef\u{e9}", "h:1"), "its character 17, \\u{e9},");
         for address in ["", "h", "h:", ":1", "h:0", "h:65536", "h/x:1", "::1:1", "[h]x:1", "[::1]"]
         {
             is_refused(&text(SECRET, address), &HostPortError(address.into()).to_string());
