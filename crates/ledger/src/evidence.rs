@@ -34,7 +34,11 @@ impl Evidence {
     /// Opens a ledger for reading only, and reads all of it.
     pub(crate) fn checked(path: &Path) -> Result<CheckedLedger> {
         looking::check_header(path)?;
-        let db = looking::reader(path)?;
+        Evidence::checked_by(looking::reader(path)?, path)
+    }
+
+    /// Reads all of the ledger in `path` by a connection that only reads.
+    pub(crate) fn checked_by(db: Connection, path: &Path) -> Result<CheckedLedger> {
         // One transaction reads everything, so that it does not see what is written meanwhile.
         db.execute_batch("BEGIN")?;
         CheckedLedger::check(db, Some(Place::of(path)?), None)

@@ -23,6 +23,7 @@ mod looking;
 mod making;
 mod merge;
 mod open;
+mod patrol;
 mod place;
 mod queries;
 mod restore;

@@ -6,6 +6,7 @@ use farm::{Asker, LedgerAnswer, LedgerCommand};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
+use super::patrol::Patrol;
 use super::place::Place;
 use super::store::{Store, unix_ms};
 use super::{Credential, Ledger, LedgerFault, Result, credentials, rules};
@@ -79,11 +80,13 @@ pub(crate) fn write(
     answers: &mpsc::UnboundedSender<LedgerEvent>,
 ) {
     let mut batch = Vec::new();
+    let mut patrol = ledger.path().map(Patrol::begin);
     // If the receiver of events is gone, nobody needs them.
     let send = |event| drop(answers.send(event));
     while queue.blocking_recv_many(&mut batch, MAX_BATCH) > 0 {
         let began = Instant::now();
-        let done = match ledger.serve(&batch) {
+        let damage = patrol.as_ref().and_then(Patrol::damage);
+        let done = match damage.map_or_else(|| ledger.serve(&batch), Err) {
             Ok(done) => done,
             Err(fault) => {
                 drop((ledger, queue));
@@ -102,6 +105,7 @@ pub(crate) fn write(
         });
     }
     drop(queue);
+    patrol.as_mut().map(Patrol::end);
     // The ledger is closed before the last event. The process may end on this event, and must leave
     // no lock behind.
     let closed = ledger.close().map(drop);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use evidence::{Exported, NewFile};
 use farm::{JobId, JobState, Known, Refusal};
-use ledger::{Evidence, LedgerFault, unix_ms};
+use ledger::{Evidence, JobEvidence, LedgerFault, unix_ms};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -77,7 +77,10 @@ pub(super) async fn export(mut args: ExportArgs) -> Result<(), Failure> {
 fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     let job = JobId(args.job);
     let at_ledger = |fault: LedgerFault| fault.at(Some(ledger));
-    let evidence = Evidence::open(ledger).map_err(at_ledger)?;
+    let evidence = match Evidence::open(ledger) {
+        Err(LedgerFault::Content(damage)) => return from_damaged(args, ledger, damage),
+        opened => opened.map_err(at_ledger)?,
+    };
     let found = evidence.jobs().iter().find(|found| found.stored.id == job);
     let found = found.ok_or(Refusal::NoSuchJob(job))?;
     // This version may know more facts than the one that has ended the job.
@@ -89,11 +92,31 @@ fn from_ledger(args: &ExportArgs, ledger: &Path) -> Result<Exported, Failure> {
     }
     let exported =
         evidence::export(&found.stored, unix_ms(), &args.bundle, |see| evidence.for_each(job, see));
-    exported.map_err(|fault| match fault {
+    exported.map_err(|fault| not_exported(args, ledger, fault))
+}
+
+/// Saves a job whose own records are whole from a ledger that is damaged elsewhere.
+fn from_damaged(args: &ExportArgs, ledger: &Path, damage: String) -> Result<Exported, Failure> {
+    let fault = |fault: LedgerFault| not_exported(args, ledger, fault);
+    let Ok(Some(evidence)) = JobEvidence::open(ledger, JobId(args.job)) else {
+        return Err(fault(LedgerFault::Content(damage)));
+    };
+    let exported =
+        evidence::export(evidence.job(), unix_ms(), &args.bundle, |see| evidence.for_each(see));
+    let exported = exported.map_err(fault)?;
+    tracing::warn!(
+        %damage,
+        "the ledger is damaged, but not where it has this job: check the bundle with `queens verify`"
+    );
+    Ok(exported)
+}
+
+fn not_exported(args: &ExportArgs, ledger: &Path, fault: LedgerFault) -> Failure {
+    match fault {
         // The ledger is open already, so the file that fails is the bundle.
         LedgerFault::File(error) => Failure::output(args.bundle.display(), error),
-        fault => at_ledger(fault).into(),
-    })
+        fault => fault.at(Some(ledger)).into(),
+    }
 }
 
 /// Fetches the bundle of a job from a coordinator, and checks that it does not contradict itself.

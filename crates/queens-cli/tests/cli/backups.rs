@@ -85,6 +85,42 @@ fn a_check_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
 }
 
 #[test]
+fn damage_ends_a_coordinator_that_serves_and_jobs_that_are_whole_can_be_saved() {
+    // Given a coordinator that serves two jobs
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    let worker = farm.start_worker();
+    for _ in 0..2 {
+        farm.client(&["submit", "8", "--wait"]).total(8);
+    }
+    worker.stop();
+    coordinator.stop();
+    let mut coordinator = farm.start_coordinator();
+
+    // When a digit of a count changes, as on a broken disk
+    let db = Connection::open(farm.ledger()).expect("it is there");
+    let changed = db.execute("UPDATE counts SET count = count + 1 WHERE job = 1 AND first = 0", []);
+    assert_eq!(changed.expect("it is SQL"), 1);
+    drop(db);
+
+    // Then it ends soon, and says why, and the other job can be saved.
+    let ended = coordinator.wait();
+    assert_eq!(ended.code(), Some(9), "{}", coordinator.said());
+    let said = coordinator.said();
+    assert!(said.contains("is damaged") && said.contains("was altered"), "{said}");
+    let scratch = Scratch::new();
+    let export = |job: &str| {
+        let bundle = scratch.path(&format!("{job}.bundle"));
+        let exported = run(queens(&["export", job, "--ledger"]).arg(farm.ledger()).arg(&bundle));
+        (exported, bundle)
+    };
+    export("1").0.refusal(9, &["is damaged", "was altered"]);
+    let (exported, bundle) = export("2");
+    exported.success();
+    run(queens(&["verify"]).arg(bundle)).success();
+}
+
+#[test]
 fn a_farm_resumes_from_an_older_copy_with_a_warning() {
     let farm = Farm::new("", "--report-ms 50");
     let coordinator = farm.start_coordinator();
