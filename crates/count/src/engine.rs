@@ -13,15 +13,17 @@ use crate::levels::Levels;
 use crate::portable::Portable;
 use crate::reference::Reference;
 use crate::remaining::Remaining;
+use crate::stop::Stop;
 
 /// A counting loop, with its buffers.
 pub(crate) trait Engine: Send + Sync {
     /// The number of completions of all `states`, which are those of the first row of `remaining`.
+    /// If it is asked to stop, it returns soon, and the number means nothing.
     ///
     /// # Panics
     ///
     /// Panics if more rows are left than the loop was made for.
-    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64;
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix], stop: &Stop) -> u64;
 }
 
 /// A loop for boards with at most this many columns and rows left. `None` if the processor lacks
@@ -100,7 +102,7 @@ mod tests {
             let remaining = Remaining { columns, rows: &rows };
             let count = |backend| {
                 let mut engine = engine(backend, size, rows.len() as u32)?;
-                Some(engine.completions(remaining, &states))
+                Some(engine.completions(remaining, &states, &Stop::default()))
             };
             let expected = count(Backend::Reference);
             for backend in Backend::available() {

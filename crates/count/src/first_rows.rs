@@ -24,6 +24,7 @@ use self::torus::Torus;
 use crate::Backend;
 use crate::engine::{Engine, engine};
 use crate::remaining::{Remaining, Standing};
+use crate::stop::Stop;
 
 /// The counting loop for a problem whose tasks fill `rows` rows.
 pub(crate) struct FirstRows {
@@ -34,7 +35,7 @@ pub(crate) struct FirstRows {
 
 enum Search {
     /// Counts the completions of each task by itself, from its queens.
-    Single(fn(&Problem, Vec<Square>) -> u64),
+    Single(fn(&Problem, Vec<Square>, &Stop) -> u64),
     /// Searches the rows that all tasks leave open, between the given queens.
     Remaining(Box<dyn Engine>, Standing),
 }
@@ -46,10 +47,10 @@ impl FirstRows {
         let search = match problem {
             _ if backend == Backend::Reference => Search::Single(below_by_rules),
             Problem::Toroidal { .. } => {
-                Search::Single(|problem, queens| Torus::new(problem.n(), &queens).count())
+                Search::Single(|it, queens, stop| Torus::new(it.n(), &queens).count(stop))
             }
             Problem::Superqueens { .. } => {
-                Search::Single(|problem, queens| Superqueens::new(problem.n(), &queens).count())
+                Search::Single(|it, queens, stop| Superqueens::new(it.n(), &queens).count(stop))
             }
             Problem::Completions(given) if given.n() <= MAX_N => {
                 let open: Vec<u32> = given.open_rows().skip(rows as usize).collect();
@@ -58,7 +59,7 @@ impl FirstRows {
                 Search::Remaining(engine, Standing::new(0..given.n(), &open, &queens))
             }
             Problem::Completions(_) => {
-                Search::Single(|problem, queens| Open::new(problem, &queens).count())
+                Search::Single(|it, queens, stop| Open::new(it, &queens).count(stop))
             }
             Problem::Total { .. } | Problem::Fundamental { .. } => {
                 unreachable!("its tasks are prefixes")
@@ -67,40 +68,44 @@ impl FirstRows {
         Some(FirstRows { problem, rows, search })
     }
 
-    /// The number of completions of all `tasks`. Each task must be one of this problem.
-    pub(crate) fn completions(&mut self, tasks: &[Prefix]) -> u64 {
+    /// The number of completions of all `tasks`. Each task must be one of this problem. If it is
+    /// asked to stop, it returns soon, and the number means nothing.
+    pub(crate) fn completions(&mut self, tasks: &[Prefix], stop: &Stop) -> u64 {
         let FirstRows { problem, rows, .. } = *self;
         let of_task =
             |task: &Prefix| queens(&problem, rows, *task).expect("the tasks were checked");
         let tasks = tasks.iter().map(of_task);
         match &mut self.search {
-            Search::Single(count) => tasks.map(|queens| count(&problem, queens)).sum(),
+            Search::Single(count) => tasks.map(|queens| count(&problem, queens, stop)).sum(),
             Search::Remaining(engine, given) => {
                 let states: Vec<Prefix> =
                     tasks.map(|queens| given.with(queens.into_iter())).collect();
                 let columns = full_mask(problem.n());
-                engine.completions(Remaining { columns, rows: &given.rows }, &states)
+                engine.completions(Remaining { columns, rows: &given.rows }, &states, stop)
             }
         }
     }
 }
 
 /// The number of completions of a task with these queens.
-fn below_by_rules(problem: &Problem, mut queens: Vec<Square>) -> u64 {
+fn below_by_rules(problem: &Problem, mut queens: Vec<Square>, stop: &Stop) -> u64 {
     let rows = problem.open_rows().split_off(queens.len());
     queens.extend(problem.given().into_iter().flat_map(Given::queens));
-    by_rules(problem, &rows, &mut queens)
+    by_rules(problem, &rows, &mut queens, stop)
 }
 
 /// The number of ways to fill `rows` beside `queens`.
-fn by_rules(problem: &Problem, rows: &[u32], queens: &mut Vec<Square>) -> u64 {
+fn by_rules(problem: &Problem, rows: &[u32], queens: &mut Vec<Square>, stop: &Stop) -> u64 {
     let [row, rows @ ..] = rows else { return 1 };
+    if stop.is_asked() {
+        return 0;
+    }
     let mut found = 0;
     for column in 0..problem.n() {
         let square = Square { column, row: *row };
         if !queens.iter().any(|&queen| problem.attack(queen, square)) {
             queens.push(square);
-            found += by_rules(problem, rows, queens);
+            found += by_rules(problem, rows, queens, stop);
             queens.pop();
         }
     }
@@ -129,12 +134,15 @@ impl Superqueens {
         Superqueens { n: self.n, prefix, last: bit, last_but_one: self.last }
     }
 
-    fn count(self) -> u64 {
+    fn count(self, stop: &Stop) -> u64 {
         let Superqueens { n, prefix, last, last_but_one } = self;
         if prefix.down == full_mask(n) {
             return 1;
         }
+        if stop.is_asked() {
+            return 0;
+        }
         let knights = last << 2 | last >> 2 | last_but_one << 1 | last_but_one >> 1;
-        bits(prefix.free(n) & !knights).map(|bit| self.place(bit).count()).sum()
+        bits(prefix.free(n) & !knights).map(|bit| self.place(bit).count(stop)).sum()
     }
 }

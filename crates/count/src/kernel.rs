@@ -13,6 +13,7 @@ use crate::colours::{self, CountSplits, Draws};
 use crate::engine::{Engine, engine};
 use crate::first_rows::FirstRows;
 use crate::remaining::{OpenRow, Remaining};
+use crate::stop::Stop;
 use crate::task::{is_task, mirrored, mirrored_problem};
 use crate::{Backend, MissingBackend, Variant};
 
@@ -42,6 +43,9 @@ pub enum CountError {
     /// The plan does not have the range of tasks.
     #[error(transparent)]
     Range(#[from] RangeError),
+    /// The kernel was asked to stop ([`Kernel::stop_at`]).
+    #[error("the count was asked to stop")]
+    Stopped,
     /// The sum is 2^64 or more.
     #[error("the count of the block passes 2^64 - 1: give fewer tasks at a time")]
     Overflow,
@@ -69,6 +73,7 @@ pub struct Kernel {
     /// Whether it counts the mirror images of the problem and its tasks.
     is_mirrored: bool,
     work: Work,
+    stop: Stop,
 }
 
 /// The way in which tasks are counted.
@@ -106,7 +111,7 @@ impl Kernel {
             Variant::Straight(backend) => (work(backend, problem)?, false),
             Variant::Mirrored(backend) => (work(backend, mirrored_problem(problem, kind))?, true),
         };
-        Ok(Kernel { problem, kind, is_mirrored, work })
+        Ok(Kernel { problem, kind, is_mirrored, work, stop: Stop::default() })
     }
 
     /// A kernel for completions that are cut by colours, for the boards without a queen on the
@@ -119,6 +124,12 @@ impl Kernel {
         let kernel = Kernel::new(backend, problem, Method::Colours)?;
         let counter = colours::counter(backend, problem, blocked);
         Ok(Kernel { work: Work::Colours(counter.ok_or(MissingBackend(backend))?), ..kernel })
+    }
+
+    /// From now on, counting fails with [`CountError::Stopped`] once `stop` is asked. A search looks
+    /// every few microseconds. By `colours` it looks after each task, which takes seconds at most.
+    pub fn stop_at(&mut self, stop: Stop) {
+        self.stop = stop;
     }
 
     /// The sum of weight times completions over the tasks of `index` whose ordinals are in `range`.
@@ -207,17 +218,20 @@ impl Kernel {
 
     /// The completions of checked tasks, without their weights.
     fn completions(&mut self, tasks: &[Prefix]) -> Result<u64, CountError> {
-        let n = self.problem.n();
-        match &mut self.work {
+        let (n, stop) = (self.problem.n(), self.stop.clone());
+        let found = match &mut self.work {
             Work::Rows(engine, rows) => {
-                Ok(engine.completions(Remaining { columns: full_mask(n), rows }, tasks))
+                engine.completions(Remaining { columns: full_mask(n), rows }, tasks, &stop)
             }
             Work::Colours(_) => tasks
                 .iter()
+                .take_while(|_| !stop.is_asked())
                 .map(|&task| self.colour_product(task, Draws::ALL))
-                .try_fold(0, |sum, count| add(sum, count?)),
-            Work::FirstRows(first) => Ok(first.completions(tasks)),
-        }
+                .try_fold(0, |sum, count| add(sum, count?))?,
+            Work::FirstRows(first) => first.completions(tasks, &stop),
+        };
+        // The search ended early only if this is true now: it is never taken back.
+        if stop.is_asked() { Err(CountError::Stopped) } else { Ok(found) }
     }
 
     /// The completions of a checked task by `colours`, or those of them that are drawn.

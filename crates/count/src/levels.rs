@@ -46,6 +46,7 @@ pub(crate) use self::search::search;
 use crate::engine::Engine;
 use crate::portable::Portable;
 use crate::remaining::{OpenRow, Remaining};
+use crate::stop::Stop;
 
 /// The most states that are expanded before the search goes deeper.
 pub(crate) const BLOCK: usize = 2048;
@@ -130,11 +131,11 @@ impl<U: VectorUnit> Levels<U> {
 }
 
 impl<U: VectorUnit> Engine for Levels<U> {
-    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix], stop: &Stop) -> u64 {
         let Levels { unit, levels, few_rows } = self;
         let rows_left = remaining.rows.len();
         if rows_left < FEWEST_ROWS {
-            return few_rows.completions(remaining, states);
+            return few_rows.completions(remaining, states, stop);
         }
         let unused = levels.len() - (rows_left + 1 - FEWEST_ROWS);
         let levels = &mut levels[unused..];
@@ -146,7 +147,7 @@ impl<U: VectorUnit> Engine for Levels<U> {
             .chunks(BLOCK)
             .map(|states| {
                 load(remaining, states, &mut levels[0]);
-                drain(unit, below, levels)
+                drain(unit, below, levels, stop)
             })
             .sum()
     }
@@ -170,7 +171,12 @@ fn load<Lane: Copy + TryFrom<u32>>(
 }
 
 /// Counts the completions of the first of `levels`, and leaves all of them empty.
-fn drain<U: VectorUnit>(unit: &U, below: Below<'_>, levels: &mut [States<U::Lane>]) -> u64 {
+fn drain<U: VectorUnit>(
+    unit: &U,
+    below: Below<'_>,
+    levels: &mut [States<U::Lane>],
+    stop: &Stop,
+) -> u64 {
     let (parents, lower) = levels.split_first_mut().expect("there is a level of four rows left");
     let mut found = 0;
     while parents.len > 0 {
@@ -181,10 +187,10 @@ fn drain<U: VectorUnit>(unit: &U, below: Below<'_>, levels: &mut [States<U::Lane
             None => unit.finish(parents, start, below),
             Some(next) => {
                 unit.expand(parents, start, below, next);
-                drain(unit, Below { rows: &below.rows[1..], ..below }, lower)
+                drain(unit, Below { rows: &below.rows[1..], ..below }, lower, stop)
             }
         };
-        parents.len = start;
+        parents.len = if stop.is_asked() { 0 } else { start };
     }
     found
 }

@@ -70,6 +70,7 @@ mod reference;
 mod remaining;
 pub mod rotations;
 mod self_test;
+mod stop;
 mod task;
 mod variant;
 
@@ -79,4 +80,5 @@ pub use board;
 pub use counting::{Counted, Counting, CountingError, Progress, count};
 pub use kernel::{CountError, Kernel, KernelError};
 pub use self_test::{SelfTestError, self_test};
+pub use stop::Stop;
 pub use variant::Variant;

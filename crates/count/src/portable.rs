@@ -37,6 +37,7 @@ use board::Prefix;
 
 use crate::engine::Engine;
 use crate::remaining::{OpenRow, Remaining};
+use crate::stop::Stop;
 
 /// The largest number of states that a step takes.
 const BLOCK: usize = 64;
@@ -91,7 +92,7 @@ impl Portable {
 }
 
 impl Engine for Portable {
-    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix]) -> u64 {
+    fn completions(&mut self, remaining: Remaining<'_>, states: &[Prefix], stop: &Stop) -> u64 {
         match *remaining.rows {
             [] => states.len() as u64,
             [row] => one_row(remaining.columns, row, states),
@@ -104,7 +105,7 @@ impl Engine for Portable {
                     .chunks(CAPACITY)
                     .map(|states| {
                         load(remaining, states, &mut levels[0]);
-                        drain(remaining.columns, remaining.rows, levels, children)
+                        drain(remaining.columns, remaining.rows, levels, children, stop)
                     })
                     .sum()
             }
@@ -119,6 +120,7 @@ fn drain(
     rows: &[OpenRow],
     levels: &mut [States<CAPACITY>],
     children: &mut States<BLOCK>,
+    stop: &Stop,
 ) -> u64 {
     let (parents, lower) = levels.split_first_mut().expect("there is one of three rows left");
     let mut found = 0;
@@ -132,8 +134,11 @@ fn drain(
         while parents.len > 0 && next.len + BLOCK <= CAPACITY {
             expand(columns, rows, parents, children, next);
         }
+        if stop.is_asked() {
+            (parents.len, next.len) = (0, 0);
+        }
         let exhausted = parents.len == 0;
-        found += drain(columns, &rows[1..], lower, children);
+        found += drain(columns, &rows[1..], lower, children, stop);
         if exhausted {
             return found;
         }

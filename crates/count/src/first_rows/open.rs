@@ -2,6 +2,8 @@
 
 use board::{Given, Problem, Square, low_bits, ones};
 
+use crate::stop::Stop;
+
 /// A row to fill, in a search that keeps a mask for each row.
 #[derive(Clone, Copy, Default)]
 pub(super) struct OpenRow {
@@ -40,7 +42,7 @@ impl Open {
 
     /// The number of ways to fill all rows. The row with the fewest free squares is filled first,
     /// so a row without a free square ends the search at once.
-    pub(super) fn count(&self) -> u64 {
+    pub(super) fn count(&self, stop: &Stop) -> u64 {
         let rows = &self.rows[..self.len];
         let fewest = rows.iter().enumerate().min_by_key(|(_, open)| open.free.count_ones());
         let Some((at, _)) = fewest else { return 1 };
@@ -48,13 +50,16 @@ impl Open {
         if self.len == 1 {
             return free.count_ones().into();
         }
+        if stop.is_asked() {
+            return 0;
+        }
         let mut rest = *self;
         rest.len -= 1;
         rest.rows[at] = rest.rows[rest.len];
         let with_queen = |column| {
             let mut next = rest;
             next.close(Square { column, row });
-            next.count()
+            next.count(stop)
         };
         ones(free).map(with_queen).sum()
     }

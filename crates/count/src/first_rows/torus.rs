@@ -3,6 +3,7 @@
 use board::{MAX_N, Square, full_mask, ones};
 
 use super::open::OpenRow;
+use crate::stop::Stop;
 
 /// The rows of a torus to fill. Every row, column and diagonal has exactly one queen. So a line
 /// without a free square ends the search, and a line with a single free square leaves no choice.
@@ -70,9 +71,12 @@ impl Torus {
         next
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(super) fn count(&self, stop: &Stop) -> u64 {
         if self.len == 0 {
             return 1;
+        }
+        if stop.is_asked() {
+            return 0;
         }
         let [mut columns, mut sums, mut differences] = [Lines::default(); 3];
         let (mut fewest, mut chosen) = (u32::MAX, 0);
@@ -93,15 +97,15 @@ impl Torus {
         for squares in 1..fewest.min(3) {
             let lines = [columns, sums, differences].map(|lines| lines.with(squares));
             if let Some(kind) = lines.iter().position(|line| *line != 0) {
-                return self.count_line(kind, lines[kind]);
+                return self.count_line(kind, lines[kind], stop);
             }
         }
-        ones(self.rows[chosen].free).map(|column| self.place(chosen, column).count()).sum()
+        ones(self.rows[chosen].free).map(|column| self.place(chosen, column).count(stop)).sum()
     }
 
     /// The number of placements, found by trying each free square of one line. `kind` is 0 for a
     /// column, 1 for a diagonal by column + row, and 2 for a diagonal by column - row.
-    fn count_line(&self, kind: usize, line: u64) -> u64 {
+    fn count_line(&self, kind: usize, line: u64, stop: &Stop) -> u64 {
         let mut found = 0;
         for (at, open) in self.rows[..self.len].iter().enumerate() {
             let column = match kind {
@@ -110,7 +114,7 @@ impl Torus {
                 _ => self.turn(line, open.row),
             };
             if open.free & column != 0 {
-                found += self.place(at, column.trailing_zeros()).count();
+                found += self.place(at, column.trailing_zeros()).count(stop);
             }
         }
         found

@@ -5,4 +5,5 @@ mod bounds;
 mod colours;
 mod counting;
 mod first_rows;
+mod stop;
 mod variants;
