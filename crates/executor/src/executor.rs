@@ -1,11 +1,12 @@
 //! The threads that count: they take tasks from one queue and send finished parts back.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Task;
-use count::{Backend, pool};
+use count::{Backend, CountError, Stop, pool};
 use farm::{CheckedCount, KernelName, Lease, LeaseId, Plan, Recount, Report, TaskCounts};
 use gpu::Counter;
 
@@ -40,8 +41,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     queue: Queue,
-    /// Number of threads that are counting.
-    busy: usize,
+    /// The threads that are counting, each with the lease that it counts, and how it is stopped.
+    busy: BTreeMap<usize, (LeaseId, Stop)>,
     closed: bool,
 }
 
@@ -72,21 +73,31 @@ struct Counted {
 impl CountingThread {
     /// Counts a chunk. If a device fails that is not required, the processor counts this chunk and
     /// all that follow.
-    fn count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Counted, gpu::Error> {
-        match self.try_count(shared, chunk) {
+    fn count(
+        &mut self,
+        shared: &Shared,
+        chunk: &Chunk,
+        stop: &Stop,
+    ) -> Result<Counted, gpu::Error> {
+        match self.try_count(shared, chunk, stop) {
             Err(gpu::Error::Device(error)) if !shared.devices.are_required => {
                 tracing::error!(%error, "a device failed: counting goes on without it");
                 self.feeder.iter().for_each(|feeder| feeder.used.lose());
                 self.kernel = None;
                 // All threads may now count what was left to the device.
                 shared.changed.notify_all();
-                self.try_count(shared, chunk)
+                self.try_count(shared, chunk, stop)
             }
             result => result,
         }
     }
 
-    fn try_count(&mut self, shared: &Shared, chunk: &Chunk) -> Result<Counted, gpu::Error> {
+    fn try_count(
+        &mut self,
+        shared: &Shared,
+        chunk: &Chunk,
+        stop: &Stop,
+    ) -> Result<Counted, gpu::Error> {
         let Shared { devices, backend, .. } = shared;
         let Lease { plan, fingerprint, recount, .. } = chunk.lease;
         if self.kernel.as_ref().is_none_or(|(of, _)| *of != (plan, recount)) {
@@ -106,6 +117,7 @@ impl CountingThread {
         let start = chunk.range.start();
         let ((sum, of_tasks), by) = match kernel {
             LoadedKernel::Processor(kernel) => {
+                kernel.stop_at(stop.clone());
                 (kernel.count(fingerprint, start, tasks)?, kernel.name())
             }
             LoadedKernel::Device(counter) => {
@@ -128,7 +140,8 @@ impl Executor {
         deliver: impl Fn(Result<Report, gpu::Error>) -> bool + Send + Sync + 'static,
     ) -> Executor {
         let devices = devices.within(threads.get());
-        let state = Mutex::new(State { queue: Queue::default(), busy: 0, closed: false });
+        let state =
+            Mutex::new(State { queue: Queue::default(), busy: BTreeMap::new(), closed: false });
         let changed = Condvar::new();
         let shared = Arc::new(Shared { state, changed, threads, backend, devices });
         let of_threads = shared.clone();
@@ -142,9 +155,13 @@ impl Executor {
         self.shared.change(|state| state.queue.push(lease, start, tasks));
     }
 
-    /// Removes the tasks of `lease` that no thread has begun.
+    /// Removes the tasks of `lease`, and stops the threads that count some of them: a task may take
+    /// longer than anybody waits. A device ends its chunk first.
     pub fn drop_lease(&self, lease: LeaseId) {
-        self.shared.change(|state| state.queue.retain(|held| held.id != lease));
+        self.shared.change(|state| {
+            state.queue.retain(|held| held.id != lease);
+            state.stop(|counted| counted == lease);
+        });
     }
 
     /// Removes all tasks that no thread has begun.
@@ -160,17 +177,26 @@ impl Executor {
     /// Whether no task is waiting or being counted.
     pub fn is_idle(&self) -> bool {
         let state = self.shared.lock();
-        state.queue.tasks() == 0 && state.busy == 0
+        state.queue.tasks() == 0 && state.busy.is_empty()
     }
 }
 
 impl Drop for Executor {
-    /// Ends the threads, without waiting for the tasks that they are counting.
+    /// Ends the threads, without waiting for them.
     fn drop(&mut self) {
         self.shared.change(|state| {
             state.queue.retain(|_| false);
+            state.stop(|_| true);
             state.closed = true;
         });
+    }
+}
+
+impl State {
+    /// Stops the threads that count leases which are `unwanted`.
+    fn stop(&self, unwanted: impl Fn(LeaseId) -> bool) {
+        let counted = self.busy.values().filter(|(lease, _)| unwanted(*lease));
+        counted.for_each(|(_, stop)| stop.ask());
     }
 }
 
@@ -185,8 +211,9 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// Waits for tasks that `thread` may count. Returns `None` once the executor is dropped.
-    fn take(&self, most: usize, thread: &CountingThread) -> Option<Chunk> {
+    /// Waits for tasks that the thread with this index may count, and that it counts until it is
+    /// asked to stop. Returns `None` once the executor is dropped.
+    fn take(&self, most: usize, index: usize, thread: &CountingThread) -> Option<(Chunk, Stop)> {
         let mut state = self.lock();
         loop {
             if state.closed {
@@ -196,8 +223,9 @@ impl Shared {
             let feeds = thread.feeder.as_ref().is_some_and(|feeder| !feeder.used.is_lost());
             let is_for = |lease: &Lease| feeds || !self.devices.take(lease);
             if let Some(chunk) = state.queue.take(is_for, most, self.threads.get()) {
-                state.busy += 1;
-                return Some(chunk);
+                let stop = Stop::default();
+                state.busy.insert(index, (chunk.lease.id, stop.clone()));
+                return Some((chunk, stop));
             }
             state = self.changed.wait(state).expect("no thread panics while holding it");
         }
@@ -213,9 +241,9 @@ fn count_until_closed(
     let feeders = feeder.as_ref().map_or(1, |feeder| feeder.threads);
     let mut thread = CountingThread { feeder, kernel: None };
     let mut most = 1;
-    while let Some(chunk) = shared.take(most, &thread) {
+    while let Some((chunk, stop)) = shared.take(most, index, &thread) {
         let (begun, watch) = (Instant::now(), Stopwatch::start());
-        let counted = thread.count(shared, &chunk);
+        let counted = thread.count(shared, &chunk, &stop);
         let elapsed = begun.elapsed();
         let by_device = counted.as_ref().is_ok_and(|counted| counted.by.is_of_device());
         // A thread that feeds a device sleeps while the device counts, for this thread or for the
@@ -233,8 +261,9 @@ fn count_until_closed(
         });
         // The part is delivered before the thread counts as free: `is_idle` promises that all is
         // sent.
-        let is_wanted = deliver(part);
-        shared.lock().busy -= 1;
+        let is_stopped = matches!(part, Err(gpu::Error::Count(CountError::Stopped)));
+        let is_wanted = is_stopped || deliver(part);
+        shared.lock().busy.remove(&index);
         if !is_wanted {
             return;
         }
@@ -392,6 +421,24 @@ mod tests {
         let of_short = |part: Report| part.lease == LeaseId(2);
         while !of_short(parts.recv().expect("it runs").expect("tasks are right")) {}
         assert!(executor.waiting_tasks() < short.tasks as usize);
+    }
+
+    #[test]
+    fn a_dropped_lease_frees_the_thread_that_counts_a_task_of_it() {
+        // Given a task that takes years
+        let (endless, tasks) = all_tasks(32, Method::Prefixes { rows: 1 });
+        let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
+        let (executor, parts) = start(1, Backend::detect());
+        push(&executor, lease(1, endless), tasks);
+        while executor.waiting_tasks() == endless.tasks as usize {
+            std::thread::yield_now();
+        }
+
+        executor.drop_lease(LeaseId(1));
+        push(&executor, lease(2, short), short_tasks);
+
+        let counted = next_parts(&parts, short.tasks);
+        assert!(counted.iter().all(|part| part.lease == LeaseId(2)), "{counted:?}");
     }
 
     /// Threads that wait for a processor are not busy. The clock of Windows is too coarse for parts

@@ -1,7 +1,7 @@
 //! A kernel together with its name in the evidence.
 
 use board::{PlanIndex, Task};
-use count::{Backend, CountError, Kernel, Variant};
+use count::{Backend, CountError, Kernel, Stop, Variant};
 use farm::{CheckedCount, Fingerprint, KernelName, Plan, Range, Recount, TaskCounts};
 
 /// A kernel with its name.
@@ -39,6 +39,11 @@ impl NamedKernel {
     /// The kernel's name in the evidence.
     pub fn name(&self) -> KernelName {
         self.name
+    }
+
+    /// From now on, counting fails with [`CountError::Stopped`] once `stop` is asked.
+    pub fn stop_at(&mut self, stop: Stop) {
+        self.kernel.stop_at(stop);
     }
 
     /// Counts tasks of the plan with this fingerprint, the first of which has the ordinal `start`.
