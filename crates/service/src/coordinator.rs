@@ -13,6 +13,8 @@
 mod credentials;
 mod downloads;
 mod event_loop;
+#[cfg(test)]
+mod extremes;
 mod fresh;
 mod http;
 mod identity;
