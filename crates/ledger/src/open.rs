@@ -19,6 +19,9 @@ use super::{format, looking, making};
 
 /// The bound of the epochs. An epoch is the upper part of the number of each of its leases.
 const MAX_EPOCH: i64 = 1 << 23;
+/// The greatest number that a job, a credential or evidence of a range can have got, one after the
+/// other. The next one must fit, too.
+const MAX_NUMBER: i64 = 1 << 53;
 /// The number of statements that are kept prepared.
 const PREPARED: usize = 64;
 /// The first version of SQLite whose WAL cannot lose a commit to a rare race between checkpoints.
@@ -256,6 +259,11 @@ impl Ledger {
         let epoch: i64 = self.db.query_row(last, [], |row| row.get(0))?;
         if !(0..MAX_EPOCH - 1).contains(&epoch) {
             return content(format!("it cannot have been opened {epoch} times"));
+        }
+        let greatest: Option<i64> =
+            self.db.query_row(queries::GREATEST_NUMBER, [], |row| row.get(0))?;
+        if let Some(number) = greatest.filter(|number| *number > MAX_NUMBER) {
+            return content(format!("it cannot have come to the number {number} of anything"));
         }
         let (restored, contents) = self.read_all()?;
         let returned = Store::of(&self.db).all(queries::ACCEPTED_AGAIN, [], |row| {

@@ -166,6 +166,15 @@ pub(super) const ACCEPTED_AGAIN: &str = "
         AND e.checksum = c.checksum AND e.standing = 'settled'
     WHERE NOT t.trusted";
 
+/// The greatest of the numbers that are given one after the other: of jobs, also removed ones, of
+/// credentials, and of the places of evidence.
+pub(super) const GREATEST_NUMBER: &str = "
+    SELECT max(number) FROM (
+        SELECT max(id) AS number FROM jobs
+        UNION ALL SELECT max(job) FROM removed
+        UNION ALL SELECT max(id) FROM credentials
+        UNION ALL SELECT max(place) FROM counts WHERE place > 1)";
+
 /// The columns of a ledger's tables with texts or blobs, each with a condition that no value meets
 /// which this program writes. The word COLUMN stands for the column, and the parameter is the
 /// largest size in bytes. The names of owners, machines and workers are visible ASCII.

@@ -372,6 +372,12 @@ fn a_value_that_no_ledger_has_is_found_by_the_check_and_stops_the_start() {
     Store::of(&ledger.db).change_trust(&party, false, None, "it lies").expect("it is written");
     ledger.close().expect("it can be closed");
     for harm in [
+        "UPDATE credentials SET id = 9223372036854775807",
+        "INSERT INTO removed SELECT 9223372036854775807, '', problem, n, method, parameter, state, total, 1 FROM jobs",
+        "PRAGMA foreign_keys = false; UPDATE jobs SET id = 9223372036854775807;
+         UPDATE counts SET job = 9223372036854775807",
+        "INSERT INTO counts SELECT job, first, past, 9223372036854775807, count, residue, digest, kernel, owner,
+             machine, worker, build, lease, busy_us, noted_at, checksum, 'settled', NULL FROM counts",
         "UPDATE credentials SET role = 'emperor'",
         "UPDATE credentials SET hash = x'00'",
         "UPDATE credentials SET hash = zeroblob(33)",
