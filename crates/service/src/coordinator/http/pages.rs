@@ -119,9 +119,10 @@ fn own_parts(shown: &Shown, reader: &Reader) -> Vec<Part> {
     }
 }
 
-/// The job of an address.
+/// The job of an address. No ledger has a number from 2^63 on.
 pub(super) fn job_id(text: &str) -> Result<JobId, Refused> {
-    text.parse().map(JobId).map_err(|_| no_such_job())
+    let number = text.parse().ok().filter(|&number| i64::try_from(number).is_ok());
+    number.map(JobId).ok_or_else(no_such_job)
 }
 
 fn no_such_job() -> Refused {

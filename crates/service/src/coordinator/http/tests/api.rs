@@ -1,5 +1,7 @@
 //! What programs may ask for under `/api/v1`, and what they are told.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::live::Looking;
@@ -101,6 +103,73 @@ async fn each_role_may_make_its_calls_and_no_others() {
         let cookie = format!("{}{JSON}", farm.log_in(Role::Admin).await);
         let answer = farm.ask(method, &format!("{ROOT}{path}"), &cookie, body).await;
         assert_eq!(answer.status, 401, "{method} {path} with a cookie");
+    }
+}
+
+/// The description of the API names the numbers in addresses and bodies, so that a new one is
+/// covered without being named here.
+#[tokio::test]
+async fn no_number_in_a_request_is_a_fault_of_the_coordinator() {
+    const NUMBERS: [&str; 4] = ["-1", "9223372036854775808", "18446744073709551615", "1e308"];
+    let (_folder, farm) = with_a_file().await;
+    let described = farm.get("/api/v1/openapi.json", "").await.json();
+    let paths = described["paths"].as_object().expect("it has paths");
+    let mut requests = Vec::new();
+    for (path, methods) in paths {
+        for (method, call) in methods.as_object().expect("it has methods") {
+            let queries = call["parameters"].as_array().into_iter().flatten();
+            let queries = queries.filter(|it| it["in"] == "query").map(|it| &it["name"]);
+            for number in NUMBERS {
+                if let Some((begin, end)) = path.split_once('{') {
+                    let end = end.split_once('}').expect("it ends").1.replace("{word}", "pause");
+                    requests.push((
+                        method.to_uppercase(),
+                        format!("{begin}{number}{end}"),
+                        String::new(),
+                    ));
+                }
+                for name in queries.clone() {
+                    let name = name.as_str().expect("it is text");
+                    let path = format!("{path}?{name}={number}");
+                    requests.push((method.to_uppercase(), path, String::new()));
+                }
+            }
+        }
+    }
+    let schemas = described["components"]["schemas"].as_object().expect("it has schemas");
+    let properties = schemas.values().filter_map(|schema| schema["properties"].as_object());
+    let is_number = |schema: &Value| {
+        ["integer", "number"].iter().any(|kind| schema["type"].to_string().contains(kind))
+    };
+    let names: BTreeSet<&String> = properties
+        .flatten()
+        .filter(|(_, schema)| is_number(schema))
+        .map(|(name, _)| name)
+        .collect();
+    let with_body = CALLS.iter().filter(|(_, _, body, _)| body.starts_with('{'));
+    for (method, path, body, _) in with_body {
+        for (name, number) in names.iter().flat_map(|name| NUMBERS.map(|number| (name, number))) {
+            let mut rest: serde_json::Map<_, _> = serde_json::from_str(body).expect("it is JSON");
+            rest.remove(*name);
+            let rest: String = rest.iter().map(|(name, it)| format!(", {name:?}: {it}")).collect();
+            let one = format!("{{\"{name}\": {number}{rest}}}");
+            let within = format!("{{\"audit\": {{\"{name}\": {number}}}{rest}}}");
+            let is_of_jobs = path.starts_with("/jobs");
+            for body in std::iter::once(one).chain(is_of_jobs.then_some(within)) {
+                requests.push((method.to_string(), format!("{ROOT}{path}"), body));
+            }
+        }
+    }
+    assert!(requests.len() > 300, "{}", requests.len());
+    for (method, path, body) in requests {
+        let path = path.strip_prefix(ROOT).unwrap_or(&path);
+        let answer = farm.call(Role::Admin, &method, path, &body).await;
+        // The farm of this test has no file of its own token, which token 0 is.
+        assert!(
+            answer.status < 500 || path == "/tokens/0",
+            "{method} {path} {body}: {}",
+            answer.body
+        );
     }
 }
 
