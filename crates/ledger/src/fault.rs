@@ -81,7 +81,7 @@ pub struct LedgerError {
     pub fault: LedgerFault,
 }
 
-/// The errors of SQLite when the system answers to a lock otherwise than by granting or refusing it.
+/// The errors of SQLite when the system neither grants nor refuses a lock.
 const LOCKS: [i32; 6] = [
     ffi::SQLITE_IOERR_LOCK,
     ffi::SQLITE_IOERR_RDLOCK,

@@ -102,8 +102,8 @@ fn uri(path: &Path, options: &str) -> Result<String> {
 }
 
 /// How the header of a ledger says that the file is written and read: 1 is without a write-ahead
-/// log, and 2 with one. A file that is being written must not be asked, because closing it would end
-/// the locks that SQLite has on it in this process.
+/// log, and 2 with one. A file that is being written must not be asked, because closing it would
+/// end the locks that SQLite has on it in this process.
 fn ways_of_header(path: &Path) -> std::io::Result<[u8; 2]> {
     let mut header = [0; 20];
     match File::open(path).and_then(|mut file| file.read_exact(&mut header)) {

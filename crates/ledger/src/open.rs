@@ -238,9 +238,9 @@ impl Ledger {
         std::mem::take(&mut self.restored)
     }
 
-    /// Reads all of the content. Refuses files that are not ledgers, and ledgers that are not sound.
-    /// Whoever opens a ledger to write, copy, join or export it does this, and a check does nothing
-    /// else, so that what stops a start is found by a check.
+    /// Reads all of the content. Refuses files that are not ledgers, and ledgers that are not
+    /// sound. Whoever opens a ledger to write, copy, join or export it does this, and a check does
+    /// nothing else, so that what stops a start is found by a check.
     ///
     /// SQLite checks the structure of the file and compares the indices with their tables. Then
     /// each row is read and compared with its checksum, and all rows are summed again.

@@ -53,9 +53,9 @@ impl Place {
 const LONGEST_NAME: usize = 255;
 
 /// Refuses a path that cannot be the file of a ledger, before anything is made. Such paths are
-/// folders, pipes and devices, also where a file beside the ledger would be, names that SQLite would
-/// take for a database in memory or a URI, and files in a folder that does not exist. The refusal is
-/// a [`LedgerFault::File`].
+/// folders, pipes and devices, also where a file beside the ledger would be, names that SQLite
+/// would take for a database in memory or a URI, and files in a folder that does not exist. The
+/// refusal is a [`LedgerFault::File`].
 pub(crate) fn check_name(path: &Path) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));

@@ -38,7 +38,8 @@ fn given(arg: &Arg, value: impl Into<OsString>) -> impl Iterator<Item = OsString
 /// Options with values of a kind that clap does not tell.
 const VALUES: [(&str, &str); 2] = [("listen", "127.0.0.1:0"), ("role", "worker")];
 
-/// What an argument takes besides the one that is tried: a new file in `folder`, a word or a number.
+/// What an argument takes besides the one that is tried: a new file in `folder`, a word or a
+/// number.
 fn anything(arg: &Arg, folder: &Path) -> OsString {
     let known = VALUES.iter().find(|(id, _)| arg.get_id() == id);
     match (known, arg.get_possible_values().first()) {
