@@ -148,6 +148,9 @@ fn limited(limit: &str, command: &Command) -> Command {
     behind(&["bash", "-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")], command)
 }
 
+/// An exit code, and a part of what is said.
+type Ending = (i32, &'static str);
+
 /// How a command ends. One that serves, as it says, is asked to stop then.
 fn ending(command: &mut Command, log: PathBuf) -> (Option<i32>, String) {
     let mut process = Process::start(command, log);
@@ -166,12 +169,12 @@ fn ending(command: &mut Command, log: PathBuf) -> (Option<i32>, String) {
 #[test]
 fn a_resource_that_runs_out_has_one_exit_code_and_one_sentence_in_every_command() {
     const OTHER: &str = "4713";
-    const FEW: (i32, &str) = (75, "this process may open no further file");
-    const THREAD: (i32, &str) = (75, "the system refuses a thread");
-    const MEMORY: (i32, &str) = (75, "the system refuses memory");
+    const FEW: Ending = (75, "this process may open no further file");
+    const THREAD: Ending = (75, "the system refuses a thread");
+    const MEMORY: Ending = (75, "the system refuses memory");
     // The standard library says this before a command ends.
-    const ALLOCATION: (i32, &str) = (75, "memory allocation of");
-    const SIZE: (i32, &str) = (10, "a limit keeps files from growing (`ulimit -f`)");
+    const ALLOCATION: Ending = (75, "memory allocation of");
+    const SIZE: Ending = (10, "a limit keeps files from growing (`ulimit -f`)");
     let farm = Farm::new("", "");
     let _coordinator = farm.start_coordinator();
     // Everybody may use the folder: a limit of processes does not hold for root.
@@ -200,7 +203,7 @@ fn a_resource_that_runs_out_has_one_exit_code_and_one_sentence_in_every_command(
     let is_root = fs::metadata("/proc/self").expect("it is Linux").uid() == 0;
     let (user, group) = (format!("--reuid={OTHER}"), format!("--regid={OTHER}"));
     let mut seen = BTreeSet::new();
-    let limits: [(&str, &[u32], &[(i32, &str)]); 5] = [
+    let limits: [(&str, &[u32], &[Ending]); 5] = [
         ("-n", &[4, 6, 8, 9, 10, 12, 14, 16], &[FEW]),
         ("-f", &[8], &[SIZE]),
         ("-u", &[1, 2, 4], &[THREAD]),
@@ -218,9 +221,8 @@ fn a_resource_that_runs_out_has_one_exit_code_and_one_sentence_in_every_command(
                     command = behind(&front, &command);
                 }
                 let (code, said) = ending(command.current_dir("/"), farm.new_log());
-                let is_expected = |(wanted, sentence): &&(i32, &str)| {
-                    code == Some(*wanted) && said.contains(sentence)
-                };
+                let is_expected =
+                    |(wanted, sentence): &&Ending| code == Some(*wanted) && said.contains(sentence);
                 // A program that does not fit into the memory is not even loaded.
                 let is_loaded = !said.contains("error while loading shared libraries");
                 if code != Some(0) && is_loaded {

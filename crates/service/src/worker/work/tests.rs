@@ -135,7 +135,7 @@ async fn a_message_that_was_altered_in_plain_text_ends_a_session_and_always_so_e
     let range = Range::new(0, 5).expect("it has tasks");
     let verdict = farm::Verdict::Accepted;
     let ack = Ack { job: JobId(1), fingerprint: Fingerprint([1; 32]), range, verdict };
-    let acknowledged = || refused_after(vec![CoordinatorMessage::Ack(ack.clone())]);
+    let acknowledged = || refused_after(vec![CoordinatorMessage::Ack(ack)]);
     let answers = [altered(), altered(), acknowledged(), acknowledged(), altered(), Ok(over())];
     let worker = Started::over(true, answers);
     sleep(LONG).await;
