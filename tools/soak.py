@@ -1,0 +1,93 @@
+"""Lets a farm count for a long time, and fails if it grows.
+
+    cargo build --release && python3 tools/soak.py target/release/queens 28800
+
+Small jobs follow each other, the oldest of them are removed, and their totals are checked. After the first tenth of the
+time, memory and open files of the coordinator and of a worker, and the ledger's bytes for each million tasks that were
+ever counted, are measured. The medians of the second half may exceed those of the first half by 2%. It needs Linux.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+N, ROWS, TOTAL, KEPT, SAMPLE_SECONDS = 13, 4, 73712, 20, 1.0
+
+
+def main(program, seconds):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("QUEENS_")}
+
+    def queens(*arguments):
+        command = [program, *arguments, "--coordinator", address]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = pathlib.Path(folder, "farm.db")
+        farm = [["coordinator", "--listen", address, "--ledger", str(ledger)]]
+        farm += [["worker", "--coordinator", address, "--threads", "1"]] * 2
+        processes = []
+        try:
+            for arguments in farm:
+                command = [program, *arguments, "--log", "error"]
+                processes.append(subprocess.Popen(command, env=environment, start_new_session=True))
+                time.sleep(1)
+            samples, jobs, tasks = [], 0, int(plan_tasks(program, environment))
+            begun = sampled = time.monotonic()
+            while (now := time.monotonic()) < begun + seconds:
+                total = queens("submit", str(N), "--method", "rows", "--rows", str(ROWS), "--wait").split()[-1]
+                jobs += 1
+                assert int(total) == TOTAL, total
+                if jobs > KEPT:
+                    queens("jobs", "rm", str(jobs - KEPT))
+                if now > begun + seconds / 10 and jobs > 2 * KEPT and now > sampled + SAMPLE_SECONDS:
+                    sampled = now
+                    samples.append(sample(processes[:2], ledger, jobs * tasks))
+        finally:
+            for process in reversed(processes):
+                process.send_signal(signal.SIGTERM)
+            for process in processes:
+                process.wait(timeout=60)
+    return report(samples, jobs, jobs * tasks)
+
+
+def plan_tasks(program, environment):
+    command = [program, "plan", str(N), "--method", "rows", "--rows", str(ROWS), "--json"]
+    said = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+    return json.loads(said)["tasks"]
+
+
+def sample(processes, ledger, tasks):
+    figures = {"ledger bytes for a million tasks": ledger.stat().st_size * 1e6 / tasks}
+    for name, process in zip(("coordinator", "worker"), processes):
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        resident = next(line for line in status if line.startswith("VmRSS:"))
+        figures[f"{name} KiB"] = int(resident.split()[1])
+        figures[f"{name} open files"] = len(os.listdir(f"/proc/{process.pid}/fd"))
+    return figures
+
+
+def report(samples, jobs, tasks):
+    half = len(samples) // 2
+    assert half >= 5, "it was too short to compare two halves"
+    print(f"{jobs} jobs, {tasks / 1e6:.1f} million tasks, {len(samples)} samples")
+    grows = False
+    for figure in samples[0]:
+        first, second = (statistics.median(it[figure] for it in part) for part in (samples[:half], samples[half:]))
+        growth = second / first - 1
+        grows |= growth > 0.02
+        print(f"{figure:33} {first:12.0f} {second:12.0f} {growth:+8.2%}")
+    return grows
+
+
+if __name__ == "__main__":
+    sys.exit(main(str(pathlib.Path(sys.argv[1]).resolve()), float(sys.argv[2])))
