@@ -13,9 +13,9 @@
 //! what a command does to them.
 //!
 //! What must hold: a total is the sum of the durable rows, which are disjoint, so that no range is
-//! counted twice; nothing is acknowledged that is not durable; nothing is settled against the counts
-//! of two independent workers; no job ends with a wrong total; and from every state, once the faults
-//! have ended, the job ends with the right one, so that no range is lost.
+//! counted twice; nothing is acknowledged that is not durable; nothing is settled against the
+//! counts of two independent workers; no job ends with a wrong total; and from every state, once
+//! the faults have ended, the job ends with the right one, so that no range is lost.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fmt::Write;
@@ -387,8 +387,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether nothing happens any more without a fault. Every history comes to such a state when the
-    /// faults end.
+    /// Whether nothing happens any more without a fault. Every history comes to such a state when
+    /// the faults end.
     fn is_quiet(&self, state: &State) -> bool {
         self.nexts(state, 0).is_empty()
     }
