@@ -9,7 +9,9 @@
 #[path = "support/mod.rs"]
 mod support;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -32,18 +34,40 @@ fn totals_are_exact_after_fifty_kills_of_each_kind() {
     kill_and_check(50, 50, 19);
 }
 
+/// What the coordinator had not synced is lost or torn when it is killed.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "takes minutes: `.ci/nightly processes`"]
+fn totals_are_exact_after_two_hundred_power_cuts() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let library = folder.path().join("lossy.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/lossy.c");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&library).arg(source);
+    assert!(compiler.arg("-ldl").status().expect("a C compiler").success());
+    let mut random = StdRng::seed_from_u64(seed());
+    let mut lost = 0;
+    // The checks of a farm take the longer, the more often it was killed.
+    for _ in 0..4 {
+        let farm = Farm::new("--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50", "--report-ms 10");
+        let mut chaos = Chaos::start(farm, Some(library.clone()));
+        chaos.kill(&mut random, 50, 5);
+        lost += chaos.lost;
+        chaos.finish();
+    }
+    println!("{lost} sectors were lost");
+    assert!(lost > 0, "every write was synced before it was killed");
+}
+
 /// In the second half, workers send every report again after a few milliseconds, and a job of size
 /// `n` is counted by `colours` beside the others.
 fn kill_and_check(coordinator_kills: u32, worker_kills: u32, n: u32) {
-    let seed = std::env::var("QUEENS_KILL_SEED").ok().map(|seed| seed.parse().expect("a number"));
-    let seed = seed.unwrap_or_else(rand::random);
-    println!("QUEENS_KILL_SEED={seed}");
-    let mut random = StdRng::seed_from_u64(seed);
+    let mut random = StdRng::seed_from_u64(seed());
     for (half, resend_ms) in [(0, 30_000), (1, 10)] {
         let share = |kills: u32| (kills + half) / 2;
         let coordinator_options = "--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50";
         let worker_options = format!("--report-ms 10 --resend-ms {resend_ms}");
-        let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options));
+        let mut chaos = Chaos::start(Farm::new(coordinator_options, &worker_options), None);
         if half == 1 {
             chaos.farm.submit_by(n, &["--method", "colours"]);
         }
@@ -56,6 +80,13 @@ fn kill_and_check(coordinator_kills: u32, worker_kills: u32, n: u32) {
     }
 }
 
+fn seed() -> u64 {
+    let seed = std::env::var("QUEENS_KILL_SEED").ok().map(|seed| seed.parse().expect("a number"));
+    let seed = seed.unwrap_or_else(rand::random);
+    println!("QUEENS_KILL_SEED={seed}");
+    seed
+}
+
 const WORKERS: usize = 3;
 
 /// A farm whose processes are killed, and the traces of the processes.
@@ -66,6 +97,10 @@ struct Chaos {
     logs: Vec<PathBuf>,
     /// The moments without a coordinator.
     moments: Vec<Moment>,
+    /// Keeps what the coordinator has not synced: `support/lossy.c`.
+    library: Option<PathBuf>,
+    /// How many sectors of the ledger were lost.
+    lost: u64,
     /// The farm is dropped last, because its folder has the logs of the processes.
     farm: Farm,
 }
@@ -78,9 +113,9 @@ struct Moment {
 }
 
 impl Chaos {
-    fn start(farm: Farm) -> Chaos {
+    fn start(farm: Farm, library: Option<PathBuf>) -> Chaos {
         let (workers, logs, moments) = (Vec::new(), Vec::new(), Vec::new());
-        let mut chaos = Chaos { coordinator: None, workers, logs, moments, farm };
+        let mut chaos = Chaos { coordinator: None, workers, logs, moments, library, lost: 0, farm };
         chaos.revive();
         chaos
     }
@@ -108,6 +143,7 @@ impl Chaos {
             let first = random.random_range(0..coordinator + workers) < coordinator;
             if first || both {
                 self.coordinator.take().expect("it runs").kill();
+                self.lost += lose_unsynced(self.farm.ledger(), random);
                 coordinator -= 1;
             }
             if !first || both {
@@ -144,7 +180,15 @@ impl Chaos {
             self.logs.push(worker.log().into());
             self.workers.push(worker);
         }
-        self.coordinator.get_or_insert_with(|| self.farm.start_coordinator());
+        self.coordinator.get_or_insert_with(|| {
+            let mut coordinator = self.farm.coordinator();
+            if let Some(library) = &self.library {
+                let file = self.farm.ledger().canonicalize();
+                let file = file.unwrap_or_else(|_| self.farm.ledger().into());
+                coordinator.env("LD_PRELOAD", library).env("LOSSY_FILE", file);
+            }
+            self.farm.serve(&mut coordinator)
+        });
     }
 
     /// Waits until all jobs are done, stops every process, and checks the traces.
@@ -186,6 +230,50 @@ impl Chaos {
         let duplicates: usize = logs.iter().map(|log| duplicates(log)).sum();
         println!("{} jobs are exact; {duplicates} duplicates", last.jobs.len());
     }
+}
+
+/// Gives sectors of a ledger and its log their old content back by chance, as far as they were not
+/// synced. Returns how many these are.
+fn lose_unsynced(ledger: &Path, random: &mut StdRng) -> u64 {
+    const SECTOR: usize = 512;
+    let mut lost = 0;
+    for suffix in ["", "-wal"] {
+        let file = PathBuf::from(format!("{}{suffix}", ledger.display()));
+        let undo = format!("{}.undo", file.display());
+        let Ok(records) = std::fs::read(&undo) else { continue };
+        std::fs::remove_file(undo).expect("it is there");
+        let (mut sectors, mut length, mut rest) = (BTreeMap::new(), None, &records[..]);
+        // A record that is not whole was not followed by its write.
+        while let Some((head, tail)) = rest.split_at_checked(24) {
+            let number = |at: usize| {
+                u64::from_le_bytes(head[at..at + 8].try_into().expect("these are eight bytes"))
+            };
+            let Some((old, tail)) = tail.split_at_checked(number(16) as usize) else { break };
+            rest = tail;
+            length.get_or_insert(number(8));
+            for (sector, old) in old.chunks(SECTOR).enumerate() {
+                sectors.entry(number(0) + (sector * SECTOR) as u64).or_insert(old);
+            }
+        }
+        let (Some(length), Ok(mut file)) = (length, File::options().write(true).open(file)) else {
+            continue;
+        };
+        for (at, old) in sectors {
+            if random.random_bool(0.5) {
+                file.seek(SeekFrom::Start(at)).expect("it is a file");
+                file.write_all(old).expect("it can be written");
+                lost += 1;
+            }
+        }
+        // What was appended is lost from some place on.
+        let now = file.metadata().expect("it is open").len();
+        if now > length {
+            let kept = random.random_range(length..=now);
+            lost += (now - kept).div_ceil(SECTOR as u64);
+            file.set_len(kept).expect("it can be cut");
+        }
+    }
+    lost
 }
 
 fn sleep_up_to(random: &mut StdRng, ms: u64) {
