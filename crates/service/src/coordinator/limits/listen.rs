@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
+use futures_util::future::{Fuse, FusedFuture as _};
 use futures_util::stream::select_all;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
@@ -168,7 +170,7 @@ impl Door {
         }
         let (stranger, pushed_out) = oneshot::channel();
         self.strangers.push_back(stranger);
-        let mut end = Box::pin(timeout(self.limits.admission, pushed_out));
+        let mut end = Box::pin(timeout(self.limits.admission, pushed_out).fuse());
         let is_encrypted = self.tls.is_some();
         let admission = Admission { is_granted: Arc::default(), peer, is_encrypted };
         let (tls, opened) = (self.tls.clone(), self.opened.clone());
@@ -255,9 +257,13 @@ pub(in crate::coordinator) struct Connection {
     stream: Opened,
     admission: Admission,
     /// When it ends if it is not admitted; `None` once it is.
-    end: Option<Pin<Box<Timeout<oneshot::Receiver<()>>>>>,
+    end: Option<End>,
     _permit: OwnedSemaphorePermit,
 }
+
+/// Completes when a connection has to end that is not admitted: it was pushed out, or its time is
+/// over.
+type End = Pin<Box<Fuse<Timeout<oneshot::Receiver<()>>>>>;
 
 /// Where a connection comes from, and whether a request of it was admitted. Every request carries
 /// the value of its connection.
@@ -285,21 +291,36 @@ impl Connected for Connection {
     }
 }
 
+impl Connection {
+    /// The stream, until the connection has to end. Everything that is asked of the connection goes
+    /// through here, so that whatever waits is woken at the end: a server does not read while it
+    /// waits for somebody to take its answers.
+    fn stream(&mut self, context: &mut Context<'_>) -> io::Result<Pin<&mut Opened>> {
+        if self.admission.is_granted.load(Ordering::Relaxed) {
+            self.end = None;
+        }
+        if let Some(end) = &mut self.end
+            && (end.is_terminated() || end.poll_unpin(context).is_ready())
+        {
+            // What a stranger has not taken is dropped, and does not stay with the system.
+            let tcp = match &self.stream {
+                Either::Left(tcp) => tcp,
+                Either::Right(tls) => tls.get_ref().0,
+            };
+            let _ = tcp.set_zero_linger();
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(Pin::new(&mut self.stream))
+    }
+}
+
 impl AsyncRead for Connection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.admission.is_granted.load(Ordering::Relaxed) {
-            self.end = None;
-        }
-        if let Some(end) = &mut self.end
-            && end.as_mut().poll(context).is_ready()
-        {
-            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-        }
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        self.stream(context)?.poll_read(context, buffer)
     }
 }
 
@@ -309,7 +330,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        self.stream(context)?.poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -317,7 +338,7 @@ impl AsyncWrite for Connection {
         context: &mut Context<'_>,
         shards: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, shards)
+        self.stream(context)?.poll_write_vectored(context, shards)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -325,11 +346,11 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        self.stream(context)?.poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        self.stream(context)?.poll_shutdown(context)
     }
 }
 
@@ -339,6 +360,7 @@ mod tests {
 
     use super::*;
     use crate::tests::authority;
+    use crate::tls::Authority;
 
     const HOUR: Duration = Duration::from_hours(1);
     const PREFACE: &[u8; 33] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
@@ -375,7 +397,7 @@ mod tests {
             let mut client = TcpStream::connect(address).await.expect("it listens");
             client.write_all(begun).await.expect("it is connected");
 
-            let ended = tokio::time::timeout(Duration::from_secs(30), client.read_u8()).await;
+            let ended = timeout(Duration::from_secs(30), client.read_u8()).await;
 
             ended.expect("it is closed").expect_err("nothing is said");
         }
@@ -404,13 +426,13 @@ mod tests {
         let (_third, mut younger) = visit(address, &mut accepted).await;
         let (_fourth, mut youngest) = visit(address, &mut accepted).await;
 
-        let pushed_out = tokio::time::timeout(Duration::from_secs(30), oldest.read_u8()).await;
+        let pushed_out = timeout(Duration::from_secs(30), oldest.read_u8()).await;
 
         let pushed_out = pushed_out.expect("it ends").expect_err("there are two younger ones");
         assert_eq!(pushed_out.kind(), io::ErrorKind::TimedOut);
         let wait = Duration::from_millis(100);
         for connection in [&mut admitted, &mut younger, &mut youngest] {
-            let read = tokio::time::timeout(wait, connection.read_u8()).await;
+            let read = timeout(wait, connection.read_u8()).await;
             assert!(read.is_err(), "it waits: {read:?}");
         }
     }
@@ -440,9 +462,99 @@ mod tests {
         connection.connect_info().grant();
 
         let silence = Duration::from_millis(2_200);
-        let read = tokio::time::timeout(silence, connection.read_u8()).await;
+        let read = timeout(silence, connection.read_u8()).await;
 
         assert!(read.is_err(), "it waits: {read:?}");
+    }
+
+    /// A client that takes nothing yet, and the coordinator's end of its connection, which has been
+    /// sent as much as the system takes.
+    async fn filled(
+        limits: Limits,
+        authority: Option<&Authority>,
+    ) -> (Box<dyn AsyncRead + Send + Unpin>, Connection) {
+        let (address, mut accepted) = listen(limits, authority.map(Authority::acceptor)).await;
+        let tcp = TcpStream::connect(address).await.expect("it listens");
+        let (client, connection): (Box<dyn AsyncRead + Send + Unpin>, _) = match authority {
+            None => (Box::new(tcp), accepted.next().await),
+            Some(authority) => {
+                let (connector, name) = authority.pin().connector(b"http/1.1");
+                let (tls, accepted) = tokio::join!(connector.connect(name, tcp), accepted.next());
+                (Box::new(tls.expect("the pin is right")), accepted)
+            }
+        };
+        let mut connection = connection.expect("for ever").expect("it is accepted");
+        let pause = Duration::from_millis(20);
+        while timeout(pause, connection.write(&[0; 1 << 16])).await.is_ok_and(|it| it.is_ok()) {}
+        (client, connection)
+    }
+
+    /// Uses a connection in one of its ways until that fails.
+    async fn fault(mut connection: Connection, way: &str) -> io::Error {
+        let bytes = [0; 1 << 16];
+        loop {
+            let used = match way {
+                "read" => connection.read_u8().await.map(|_| ()),
+                "write" => connection.write(&bytes).await.map(|_| ()),
+                "write vectored" => {
+                    connection.write_vectored(&[io::IoSlice::new(&bytes)]).await.map(|_| ())
+                }
+                "flush" => connection.flush().await,
+                _ => connection.shutdown().await,
+            };
+            if let Err(error) = used {
+                return error;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stranger_does_not_stay_by_taking_its_answers_slowly_or_never() {
+        let (authority, wait) = (authority(), Duration::from_secs(30));
+        for authority in [None, Some(&authority)] {
+            for way in ["read", "write", "write vectored", "flush", "shutdown"] {
+                let limits = admitted_within(Duration::from_millis(300));
+                let (mut client, connection) = filled(limits, authority).await;
+                let ended = Arc::new(AtomicBool::new(false));
+                let has_ended = ended.clone();
+                let taking = tokio::spawn(async move {
+                    let mut bytes = [0; 1 << 10];
+                    loop {
+                        match client.read(&mut bytes).await {
+                            Ok(0) => return io::ErrorKind::UnexpectedEof,
+                            Ok(_) if has_ended.load(Ordering::Relaxed) => {}
+                            Ok(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                            Err(error) => return error.kind(),
+                        }
+                    }
+                });
+
+                let fault = timeout(wait, fault(connection, way)).await.expect("it ends");
+
+                // The system, which may end it later, has a number for that.
+                let fault = (fault.kind(), fault.raw_os_error());
+                assert_eq!(fault, (io::ErrorKind::TimedOut, None), "{way}");
+                ended.store(true, Ordering::Relaxed);
+                // The system does not keep what is left for it.
+                let seen = timeout(wait, taking).await.expect("it is told").expect("no panic");
+                assert_eq!(seen, io::ErrorKind::ConnectionReset, "{way}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn who_has_a_credential_may_take_its_answers_slowly() {
+        let (authority, limits) = (authority(), admitted_within(Duration::from_secs(2)));
+        for authority in [None, Some(&authority)] {
+            let (_client, mut connection) = filled(limits, authority).await;
+            connection.connect_info().grant();
+
+            let silence = Duration::from_millis(2_200);
+            let written = timeout(silence, connection.write_all(&[0; 1 << 20])).await;
+
+            assert!(written.is_err(), "it waits: {written:?}");
+        }
     }
 
     #[tokio::test]
@@ -474,7 +586,7 @@ mod tests {
         let _further = TcpStream::connect(address).await.expect("the system accepts it");
 
         let wait = Duration::from_millis(100);
-        assert!(tokio::time::timeout(wait, accepted.next()).await.is_err(), "there is no room");
+        assert!(timeout(wait, accepted.next()).await.is_err(), "there is no room");
 
         drop(first);
         accepted.next().await.expect("for ever").expect("there is room again");
