@@ -193,6 +193,12 @@ impl Distrusted {
         let is_in = |across| self.0.contains(&principal.party(across));
         is_in(AuditScope::Machines) || is_in(AuditScope::Owners)
     }
+
+    /// Whether this owner, or any of its machines, is distrusted.
+    pub fn includes_any_of(&self, owner: &str) -> bool {
+        let first = Party { owner: owner.into(), machine: None };
+        self.0.range(first..).next().is_some_and(|party| party.owner == owner)
+    }
 }
 
 /// Whether a count by one principal and kernel is a second opinion about the count by another. It

@@ -288,3 +288,67 @@ fn what_is_left_of_a_wrong_machine_waits_even_if_the_audit_is_withdrawn() {
     assert_eq!(case.says("rack8", "w4", 0), Some(Verdict::Agreed));
     assert_eq!((case.total(), audits(&case.scene, case.job)), ((JobState::Done, 4), (0, 1)));
 }
+
+/// An owner sees from its reports of single tasks which ranges a sampling audit chooses.
+#[test]
+fn an_owner_of_whom_a_machine_was_wrong_is_audited_completely() {
+    const TASKS: u64 = 40;
+    let mut scene = Scene::new();
+    let across = AuditScope::Owners;
+    let policy = AuditPolicy { share_ppm: AuditPolicy::ALL / 4, across, ..AUDIT_ALL };
+    let job = scene.submit_spec(spec(plan(TASKS)), Some(policy), Known::nothing());
+    let one = |task| range(task, task + 1);
+    let chosen: Vec<u64> =
+        (0..TASKS).filter(|&task| policy.chooses(plan(TASKS).fingerprint(), one(task))).collect();
+    assert!((1..TASKS / 2).contains(&(chosen.len() as u64)), "{chosen:?}");
+    let join = |scene: &mut Scene, owner: &str, worker: &str| {
+        let session = SessionId(worker[1..].parse().expect("w1, w2, …"));
+        scene.join_as(session, owner, hello(worker, 0));
+        session
+    };
+    let says = |scene: &mut Scene, (owner, worker): (&str, &str), task, more| {
+        let checked_count = checked_count(plan(TASKS), one(task), more);
+        let of = Report { checked_count, ..report(job, plan(TASKS), one(task)) };
+        let session = join(scene, owner, worker);
+        scene.report_as_is(session, proven(of, owner))
+    };
+    let wanted = |scene: &Scene| audits(scene, job).0;
+
+    // Given: a machine of mallory's reports wrong counts, and two owners prove it wrong.
+    for task in 0..TASKS {
+        says(&mut scene, ("mallory", "w1"), task, 1);
+    }
+    assert_eq!(wanted(&scene), chosen.len() as u64);
+    for (owner, worker) in [("rack7", "w2"), ("rack8", "w3")] {
+        let of = Report { kernel: kernel("reference"), ..report(job, plan(TASKS), one(chosen[0])) };
+        let session = join(&mut scene, owner, worker);
+        scene.report_as_is(session, proven(asked_again(of), owner));
+    }
+    assert_eq!(scene.farm.distrusted().map(Party::to_string).collect::<Vec<_>>(), ["mallory/w1"]);
+    assert_eq!(wanted(&scene), 0, "mallory's other counts are taken back");
+
+    // When another machine of mallory's reports ranges that the policy does not choose, also after
+    // a restart
+    let mut others = (0..TASKS).filter(|task| !chosen.contains(task));
+    let mut next = || others.next().expect("most are not chosen");
+    for _ in 0..4 {
+        let task = next();
+        assert_eq!(says(&mut scene, ("mallory", "w4"), task, 1), Some(Verdict::Accepted));
+    }
+    scene.restart();
+    says(&mut scene, ("mallory", "w5"), next(), 1);
+
+    // Then each of them is counted again, and none was joined with another. What others report is
+    // chosen by the policy alone.
+    assert_eq!(wanted(&scene), 5);
+    says(&mut scene, ("rack7", "w6"), next(), 0);
+    says(&mut scene, ("mallory2", "w7"), next(), 0);
+    assert_eq!(wanted(&scene), 5);
+
+    // When the machine is trusted again, mallory's counts are sampled again.
+    let party = Party { owner: "mallory".into(), machine: Some("w1".into()) };
+    let trust = Request::Trust { party, trusted: true, reason: "repaired".into() };
+    scene.act(asked(RequestId(8), trust));
+    says(&mut scene, ("mallory", "w8"), next(), 0);
+    assert_eq!(wanted(&scene), 5);
+}

@@ -85,6 +85,7 @@ coverage! {
     joined: "reports that became one row with those before",
     rows_reported: "rows with reported tasks, checked after settlements",
     audits_wanted: "ranges accepted that are to be counted again",
+    of_suspects: "of these by an owner of whom a machine was proven wrong",
     audits_asked: "requests for audits granted",
     audits_withdrawn: "audits withdrawn",
     audited_anew: "of these on a job that was done",

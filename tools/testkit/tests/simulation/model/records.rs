@@ -34,9 +34,14 @@ impl Model {
             }
             LedgerCommand::Accept { report, provenance, audit } => {
                 self.check_provenance(event, provenance);
+                let owner = &provenance.principal.owner;
+                let is_suspect = self.distrusted.0.iter().any(|party| party.owner == *owner);
                 let book = self.books.get_mut(&report.job).expect("only jobs that are durable");
                 let plan = book.fingerprint;
-                let chosen = book.policy.is_some_and(|policy| policy.chooses(plan, report.range));
+                let chosen = book.policy.is_some_and(|policy| {
+                    policy.chooses(plan, report.range) || is_suspect && policy.share_ppm > 0
+                });
+                coverage.of_suspects += u64::from(chosen && is_suspect);
                 assert_eq!(*audit, chosen, "{:?} on {report:?}", book.policy);
                 for ordinal in ordinals(report.range) {
                     assert!(!book.claimed[ordinal], "{ordinal} is accepted twice: {report:?}");
