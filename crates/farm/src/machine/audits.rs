@@ -36,6 +36,8 @@ impl Farm {
         };
         job.policy = Some(policy);
         job.audits.asked += 1;
+        // Sessions that wait may be leased recounts that the earlier scope forbade.
+        self.idle.append(&mut self.refused);
         if policy.is_none() {
             self.lease_no_recounts(id);
         }

@@ -1,13 +1,13 @@
 //! Tests of audits: another worker counts accepted ranges again with another kernel.
 
 use farm::{
-    AuditPolicy, Change, Effect, Event, Hello, JobId, JobState, LeaseId, LedgerCommand, Refusal,
-    Report, RequestId, SessionId, Verdict, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Effect, Event, Hello, JobId, JobState, Known, LeaseId,
+    LedgerCommand, Refusal, Report, RequestId, SessionId, Verdict, WorkerMessage,
 };
 
 use crate::scene::{
     AUDIT_ALL, Scene, asked_again, audit, audits, change, checked_count, hello, kernel, plan,
-    proven, range, recount, report, report_of, work,
+    proven, range, recount, report, report_of, spec, work,
 };
 
 /// A job of 4 tasks under a full audit. w1 has counted all of it.
@@ -200,6 +200,34 @@ fn a_withdrawal_ends_recounts_that_are_being_ordered() {
     scene.flush();
 
     assert_eq!((scene.state(job).0, audits(&scene, job)), (JobState::Done, (0, 0)));
+}
+
+#[test]
+fn a_waiting_worker_gets_what_another_audit_scope_lets_it_count() {
+    use AuditScope::{Machines, Owners};
+    for (before, after) in
+        [(Owners, Machines), (Owners, Owners), (Machines, Owners), (Machines, Machines)]
+    {
+        // Given: w1 has counted a job that is audited. Another machine of its owner waits: it may
+        // not count the job again, or holds that already.
+        let mut scene = Scene::new();
+        let policy = AuditPolicy { across: before, ..AUDIT_ALL };
+        let job = scene.submit_spec(spec(plan(4)), Some(policy), Known::nothing());
+        let one = scene.join("w1", 0);
+        scene.report(one, report(job, plan(4), range(0, 4)));
+        let two = scene.join("w2", 10);
+        assert_eq!(scene.leases(two).len(), usize::from(before == Machines));
+
+        // When the scope changes, also before that is durable
+        scene.slow_disk = true;
+        scene.act(change(RequestId(71), job, audit(AuditPolicy { across: after, ..AUDIT_ALL })));
+
+        // Then the machine is leased what it may count now.
+        let is_leased = before == Machines || after == Machines;
+        assert_eq!(scene.leases(two).len(), usize::from(is_leased), "{before:?} to {after:?}");
+        scene.flush();
+        assert_eq!(scene.leases(two).len(), usize::from(is_leased), "{before:?} to {after:?}");
+    }
 }
 
 #[test]
