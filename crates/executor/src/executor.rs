@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use board::Task;
-use count::{Backend, CountError, Stop, pool};
+use count::{Backend, Stop, pool};
 use farm::{CheckedCount, KernelName, Lease, LeaseId, Plan, Recount, Report, TaskCounts};
 use gpu::Counter;
 
@@ -131,8 +131,10 @@ impl CountingThread {
 
 impl Executor {
     /// Starts `threads` threads. Each passes its finished parts to `deliver`, in any order, and
-    /// ends when `deliver` returns `false`. The first threads feed the `devices`. Panics if the
-    /// system refuses to start the threads.
+    /// ends when `deliver` returns `false`. A part of a lease that was dropped may be
+    /// [`CountError::Stopped`](count::CountError::Stopped). The first threads feed the `devices`.
+    /// `deliver` must neither wait nor use the executor. Panics if the system refuses to start the
+    /// threads.
     pub fn start(
         threads: NonZero<usize>,
         backend: Backend,
@@ -259,11 +261,12 @@ fn count_until_closed(
             let busy_us = u64::try_from(busy.as_micros()).unwrap_or(u64::MAX);
             Report::new(&chunk.lease, chunk.range, sum, of_tasks, by, busy_us)
         });
-        // The part is delivered before the thread counts as free: `is_idle` promises that all is
-        // sent.
-        let is_stopped = matches!(part, Err(gpu::Error::Count(CountError::Stopped)));
-        let is_wanted = is_stopped || deliver(part);
-        shared.lock().busy.remove(&index);
+        // The thread is free at the moment at which the part is delivered: `is_idle` promises that
+        // all is sent, and whoever gets the last part may ask at once.
+        let mut state = shared.lock();
+        let is_wanted = deliver(part);
+        state.busy.remove(&index);
+        drop(state);
         if !is_wanted {
             return;
         }
@@ -275,7 +278,7 @@ mod tests {
     use std::sync::mpsc;
 
     use board::PlanIndex;
-    use count::Kernel;
+    use count::{CountError, Kernel};
     use farm::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem, Range};
 
     use super::*;
@@ -437,8 +440,21 @@ mod tests {
         executor.drop_lease(LeaseId(1));
         push(&executor, lease(2, short), short_tasks);
 
+        let stopped = parts.recv().expect("it runs").expect_err("its lease was dropped");
+        assert!(matches!(stopped, gpu::Error::Count(CountError::Stopped)), "{stopped}");
         let counted = next_parts(&parts, short.tasks);
         assert!(counted.iter().all(|part| part.lease == LeaseId(2)), "{counted:?}");
+    }
+
+    #[test]
+    fn whoever_has_the_last_part_finds_the_executor_idle() {
+        let (plan, tasks) = all_tasks(4, Method::Rows { rows: 1 });
+        let (executor, parts) = start(1, Backend::Portable);
+        for id in 0..2_000 {
+            push(&executor, lease(id, plan), tasks.clone());
+            next_parts(&parts, plan.tasks);
+            assert!(executor.is_idle(), "nothing would wake who waits for that");
+        }
     }
 
     /// Threads that wait for a processor are not busy. The clock of Windows is too coarse for parts

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::num::NonZero;
 use std::time::Duration;
 
-use count::Backend;
+use count::{Backend, CountError};
 use farm::{
     Ack, Agent, AgentConfig, CoordinatorMessage, Lease, LeaseId, Millis, Report, TasksBlock,
 };
@@ -335,6 +335,7 @@ impl Worker {
             Ok(part) => self.agent.finished(self.now(), part),
             // The tasks that the device was counting are handed back with the rest.
             Err(gpu::Error::Device(error)) => self.fail("a device failed", error.into()),
+            Err(gpu::Error::Count(CountError::Stopped)) => {}
             Err(gpu::Error::Count(error)) => return Err(error.into()),
         }
         Ok(())
