@@ -126,8 +126,8 @@ impl Kernel {
         Ok(Kernel { work: Work::Colours(counter.ok_or(MissingBackend(backend))?), ..kernel })
     }
 
-    /// From now on, counting fails with [`CountError::Stopped`] once `stop` is asked. A search looks
-    /// every few microseconds. By `colours` it looks after each task, which takes seconds at most.
+    /// From now on, counting fails with [`CountError::Stopped`] once `stop` is asked. A search
+    /// looks every few microseconds, and by `colours` after each task, which takes seconds at most.
     pub fn stop_at(&mut self, stop: Stop) {
         self.stop = stop;
     }

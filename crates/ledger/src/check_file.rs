@@ -22,8 +22,8 @@ pub struct Contents {
 ///
 /// # Errors
 ///
-/// [`LedgerFault`], if the ledger cannot be read, or if it is damaged. The fault names the first
-/// damage that was found.
+/// [`LedgerFault`](super::LedgerFault), if the ledger cannot be read, or if it is damaged. The fault
+/// names the first damage that was found.
 pub fn check_file(path: &Path) -> Result<Contents> {
     Ok(Evidence::checked(path)?.contents)
 }
