@@ -27,8 +27,8 @@ pub enum Effect {
         /// How many processes its machine has lost that have not come back.
         processes: usize,
     },
-    /// A range is not leased any more, because it was lost three times with the worker that had it.
-    /// The rest of its job goes on.
+    /// A range is not leased any more, because it was lost three times with the worker that had it,
+    /// and two owners lost it or only one could count it. The rest of its job goes on.
     RangeFailed {
         /// The job that the range belongs to.
         job: JobId,

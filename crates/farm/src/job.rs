@@ -7,12 +7,14 @@
 //!      │▲                │                                        the ledger is, too
 //!      │└────release─────┘    (expiry, loss of a session, an unusable result)
 //!      ▼
-//!     failed                  lost three times with the process that had it
+//!     failed                  lost three times with the process that had it, by two owners
 //! ```
 //!
 //! A task may kill its worker process, for lack of memory for instance. A range fails when it was
-//! lost three times together with the process that had it. A failed range is named to the operator,
-//! and is leased to nobody until a client resumes the job. The losses of a range are forgotten when
+//! lost three times together with the process that had it, and processes of two owners were lost
+//! with it. One owner is enough if no other owner has a worker that may count the range: otherwise
+//! an owner could make every job fail. A failed range is named to the operator, and is leased to
+//! nobody until a client resumes the job. The losses of a range are forgotten when
 //! the range is counted, or when a worker that still holds it comes back. This rule is a guess that
 //! saves workers: harmless tasks that are lost together with a deadly one fail as well. Failures
 //! are not durable.
@@ -98,9 +100,10 @@ pub(crate) struct Job {
     pub(crate) pool: IntervalSet,
     /// The failed ordinals. Nobody has them, and they are leased to nobody.
     pub(crate) failed: IntervalSet,
-    /// Ordinals that were lost with a process at least once, and those that were lost at least
-    /// twice, since they were last brought back.
-    lost: [IntervalSet; 2],
+    /// The ordinals that were lost with a process of each owner since they were last brought back.
+    lost_by: BTreeMap<String, IntervalSet>,
+    /// Those of them that were lost at least twice, with processes of whatever owners.
+    lost_twice: IntervalSet,
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// The leased ranges by their first ordinals. They are disjoint.
@@ -140,7 +143,8 @@ impl Job {
             heard_at: Millis(0),
             pool,
             failed: IntervalSet::new(),
-            lost: Default::default(),
+            lost_by: BTreeMap::new(),
+            lost_twice: IntervalSet::new(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::default(),
             leased: BTreeMap::new(),
@@ -304,14 +308,25 @@ impl Job {
         taken
     }
 
-    /// Notes that a process was lost with a range. Returns the ordinals that fail by this: those
-    /// that were lost for at least the third time and that nobody has now.
-    pub(crate) fn record_loss(&mut self, range: Range) -> IntervalSet {
-        let [once, twice] = &mut self.lost;
-        let third: Vec<Range> = twice.within(range).collect();
-        once.within(range).for_each(|part| twice.insert(part));
-        once.insert(range);
-        let free = third.into_iter().flat_map(|part| self.pool.remove(part));
+    /// Notes that a process of `owner` was lost with a range. Returns the ordinals that fail by
+    /// this: those that nobody has now, that were lost for at least the third time, and that
+    /// another owner lost, too, unless `is_alone` says that no other owner could count them.
+    pub(crate) fn record_loss(
+        &mut self,
+        range: Range,
+        owner: &str,
+        is_alone: impl FnOnce() -> bool,
+    ) -> IntervalSet {
+        let mut third: IntervalSet = self.lost_twice.within(range).collect();
+        let once = self.lost_by.values().flat_map(|lost| lost.within(range));
+        once.for_each(|part| self.lost_twice.insert(part));
+        self.lost_by.entry(owner.into()).or_default().insert(range);
+        if !third.is_empty() && !is_alone() {
+            let others = || self.lost_by.iter().filter(|(other, _)| *other != owner);
+            let of_others = |part| others().flat_map(move |(_, lost)| lost.within(part));
+            third = third.iter().flat_map(of_others).collect();
+        }
+        let free = third.iter().flat_map(|part| self.pool.remove(part));
         let failed: IntervalSet = free.collect();
         failed.iter().for_each(|part| self.failed.insert(part));
         self.check();
@@ -319,14 +334,16 @@ impl Job {
     }
 
     fn forget_losses(&mut self, range: Range) {
-        for times in &mut self.lost {
-            times.remove(range);
-        }
+        self.lost_twice.remove(range);
+        self.lost_by.retain(|_, lost| {
+            lost.remove(range);
+            !lost.is_empty()
+        });
     }
 
     /// Forgets all losses, and puts the failed ordinals back into the pool.
     pub(crate) fn forget_attempts(&mut self) {
-        self.lost = Default::default();
+        (self.lost_by, self.lost_twice) = Default::default();
         let failed = std::mem::take(&mut self.failed);
         failed.iter().for_each(|range| self.pool.insert(range));
         self.is_offered = true;
@@ -457,7 +474,8 @@ impl Job {
     pub(crate) fn rest(&mut self) {
         self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
-        (self.lost, self.timeouts) = (Default::default(), Timeouts::default());
+        (self.lost_by, self.lost_twice) = Default::default();
+        self.timeouts = Timeouts::default();
         if !self.is_served() {
             drop(self.audits.drop(|_| true));
         }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Farm, existing};
-use crate::session::Process;
+use crate::session::{Process, Session};
 use crate::{Effect, IntervalSet, JobId, LeaseId, Principal, Range, SessionId};
 
 /// Up to this many lost processes of one machine count against the tasks that they held, which is
@@ -50,14 +50,21 @@ impl Farm {
         let jobs = by_job.keys().copied().collect();
         self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
+        let owner = principal.owner.clone();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE && !processes.is_power_of_two() {
             return;
         }
-        for (job, ranges) in by_job {
+        for (id, ranges) in by_job {
+            let job = existing(&mut self.jobs, id);
+            let method = job.spec.plan.method;
+            let is_other =
+                |other: &Session| other.principal().owner != owner && other.may_count(method);
+            let is_alone = || !self.sessions.values().any(is_other);
             for range in ranges.iter() {
-                let failed = existing(&mut self.jobs, job).record_loss(range);
-                self.effects.extend(failed.iter().map(|range| Effect::RangeFailed { job, range }));
+                let failed = job.record_loss(range, &owner, is_alone);
+                let failed = failed.iter().map(|range| Effect::RangeFailed { job: id, range });
+                self.effects.extend(failed);
             }
         }
     }

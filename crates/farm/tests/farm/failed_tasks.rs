@@ -262,3 +262,88 @@ fn a_range_that_another_worker_has_does_not_fail() {
     scene.finish(idle, &lease, 1_000);
     assert_eq!(scene.state(job), (JobState::Done, 9));
 }
+
+/// A new process of a machine of this owner, with a number that no other session has.
+fn begin(scene: &mut Scene, owner: &str, number: u64) -> SessionId {
+    let session = SessionId(number);
+    let hello = Hello { instance: number, machine: owner.into(), ..hello("w1", 4) };
+    scene.join_as(session, owner, hello);
+    session
+}
+
+fn failed(scene: &Scene, job: JobId) -> u64 {
+    scene.farm.job(job).expect("it exists").failed
+}
+
+/// Otherwise the holder of a worker's credential could make the jobs of all others fail.
+#[test]
+fn what_one_owner_loses_does_not_fail_while_another_may_count_it() {
+    // Given: a worker of rack7 counts what it is leased, slowly.
+    let mut scene = Scene::new();
+    let job = scene.submit(TASKS, 0);
+    let honest = begin(&mut scene, OWNER, 1);
+
+    // When sessions of mallory's machines take leases and are closed at once
+    for number in 2..=200 {
+        let name = format!("m{number}");
+        let session = SessionId(number);
+        let hello = Hello { instance: number, machine: name, ..hello("w1", LEASE) };
+        scene.join_as(session, "mallory", hello);
+        assert!(!scene.leases(session).is_empty(), "{number}");
+        scene.act(Event::Left(session));
+    }
+
+    // Then nothing fails, and the honest worker counts everything.
+    assert_eq!((failed(&scene, job), named(&scene)), (0, vec![]));
+    let mut counted = 0;
+    while let Some(&lease) = scene.leases(honest).get(counted) {
+        scene.finish(honest, &lease, 1_000);
+        counted += 1;
+    }
+    assert_eq!(scene.state(job), (JobState::Done, u128::from(TASKS)));
+}
+
+#[test]
+fn what_two_owners_lose_fails_when_it_is_lost_for_the_third_time() {
+    // Each letter is a session that is lost with all tasks; a worker of a third owner stays.
+    for (owners, expected) in
+        [("mmm", 0), ("mmr", 4), ("mrm", 4), ("rmm", 4), ("mr", 0), ("mmmmmr", 4)]
+    {
+        let mut scene = Scene::new();
+        let job = scene.submit(4, 0);
+        scene.join_as(SessionId(99), "rack9", hello("w99", 0));
+        for (number, owner) in (1..).zip(owners.chars()) {
+            let session = begin(&mut scene, &owner.to_string(), number);
+            assert_eq!(scene.last_lease(session).range, range(0, 4), "{owners}");
+            scene.act(Event::Left(session));
+        }
+
+        assert_eq!(failed(&scene, job), expected, "{owners}");
+    }
+}
+
+#[test]
+fn a_worker_that_is_leased_nothing_more_does_not_keep_tasks_from_failing() {
+    for case in ["absent", "draining", "of another method", "able"] {
+        let mut scene = Scene::new();
+        let job = scene.submit(4, 0);
+        let first = begin(&mut scene, "mallory", 1);
+        let methods =
+            if case == "of another method" { vec![board::MethodChoice::Colours] } else { vec![] };
+        let other = SessionId(9);
+        if case != "absent" {
+            scene.join_as(other, OWNER, Hello { methods, ..hello("w9", 0) });
+        }
+        if case == "draining" {
+            scene.act(Event::Said(other, WorkerMessage::Draining));
+        }
+
+        scene.act(Event::Left(first));
+        for number in 2..=3 {
+            let session = begin(&mut scene, "mallory", number);
+            scene.act(Event::Left(session));
+        }
+
+        assert_eq!(failed(&scene, job), if case == "able" { 0 } else { 4 }, "{case}");
+    }
+}

@@ -27,9 +27,9 @@ pub struct Book {
     pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
     /// Number of ordinals that are neither claimed nor leased.
     pub free: u64,
-    /// For each ordinal: how many processes crashed with it since a worker last counted it or
-    /// brought it back.
-    pub attempts: BTreeMap<usize, u32>,
+    /// For each ordinal: the owners of the processes that crashed with it since a worker last
+    /// counted it or brought it back.
+    pub attempts: BTreeMap<usize, Vec<String>>,
     /// Ordinals that are failed, which are not leased.
     pub failed: BTreeSet<usize>,
     /// The rows, as they were reported to the farm.

@@ -108,6 +108,7 @@ coverage! {
     certified_against_liars: "of these where a worker was proven wrong",
     killed_by_tasks: "workers killed by the task that they counted",
     failed: "tasks that are failed",
+    spared: "tasks that did not fail as one owner alone lost them and another could count them",
     blamed_on_machines: "crashed workers of machines that had crashed very often",
     failures_lifted: "permanently failed tasks that a worker still had",
     tried_again: "permanently failed tasks tried again",

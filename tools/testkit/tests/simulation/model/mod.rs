@@ -50,8 +50,8 @@ pub struct Model {
     reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
-    /// The tasks of a process that crashed in this step.
-    pub lost_now: Option<BTreeSet<(JobId, usize)>>,
+    /// The owner of a process that crashed in this step, and its tasks.
+    pub lost_now: Option<(String, BTreeSet<(JobId, usize)>)>,
     /// Tasks that are failed in this step.
     pub failed_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
