@@ -83,10 +83,11 @@ fn every_history_ends_with_exact_totals() {
 /// These are seeds of histories that once failed. A job without counts had hours (429). A failed
 /// task was still held (1371). A process was lost twice with one task (3009). A session was not
 /// woken for suspected tasks (7729). The row of a distrusted worker had a vote in a later dispute
-/// (10232). The model confused a recount that expired with one that was revoked (18694).
+/// (10232). The model confused a recount that expired with one that was revoked (18694). The power
+/// was cut while the ledger was to note what it knew already (1179).
 #[test]
 fn histories_that_failed_once_end_with_exact_totals() {
-    for seed in [429, 1371, 3009, 7729, 6_877, 10_232, 18_694] {
+    for seed in [429, 1179, 1371, 3009, 7729, 6_877, 10_232, 18_694] {
         World::new(seed, false).live();
     }
 }
