@@ -198,6 +198,14 @@ impl Agent {
         self.done.is_empty() && self.unacked.is_empty()
     }
 
+    /// Whether more reports are unacknowledged than a coordinator can leave so that leases what the
+    /// worker agreed to hold. It may still be sending leases when the worker asks for no more, and
+    /// each of their tasks may become a report.
+    pub fn is_overdrawn(&self) -> bool {
+        let credit = usize::try_from(self.config.hello.credit).unwrap_or(usize::MAX);
+        self.unacked.len() > Self::MAX_UNACKED.saturating_add(credit).saturating_mul(2)
+    }
+
     /// What is to be sent now.
     pub fn poll(&mut self, now: Millis) -> Vec<WorkerMessage> {
         // Parts of a recount that cannot become whole any more are dropped, because a recount is of

@@ -5,7 +5,7 @@ use std::error::Error;
 use axum::body::Bytes;
 use axum::http::{Method, Request, Response, StatusCode, header};
 use farm::JobView;
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -49,7 +49,12 @@ impl ApiError {
     }
 }
 
-/// A connection to a coordinator.
+/// The most bytes of one answer that is no file and no stream. The longest ones name all workers of
+/// a farm, of which there are at most some ten thousand.
+const MOST_ANSWERED: usize = 64 << 20;
+
+/// A connection to a coordinator. A coordinator may be hostile, so whatever is kept of its answers
+/// has a bound.
 pub struct Client {
     /// Where the coordinator is.
     pub endpoint: Endpoint,
@@ -103,8 +108,19 @@ impl Client {
         body: Option<&impl Serialize>,
     ) -> Result<T, ApiError> {
         let answer = self.send(method, path, body).await?;
-        let text = collected(answer).await?;
-        read(&text).map_err(|error| ApiError::Incompatible(error.to_string()))
+        read(&collected(answer, MOST_ANSWERED).await?)
+    }
+
+    /// Reads a part of something longer, of which `left` bytes may still come.
+    pub async fn part<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        left: &mut usize,
+    ) -> Result<T, ApiError> {
+        let answer = self.send(Method::GET, path, None::<&()>).await?;
+        let text = collected(answer, MOST_ANSWERED.min(*left)).await?;
+        *left = left.saturating_sub(text.len());
+        read(&text)
     }
 
     /// Follows a job: [`Events::next`] returns it as it is, and then whenever it has changed.
@@ -134,7 +150,7 @@ impl Client {
             return Ok(answer);
         }
         let status = answer.status();
-        let text = collected(answer).await?;
+        let text = collected(answer, MOST_ANSWERED).await?;
         Err(match read::<ProblemDetails>(&text) {
             Ok(problem) => ApiError::Refused(problem),
             Err(_) => ApiError::Incompatible(format!("the status {status}")),
@@ -165,8 +181,10 @@ impl Client {
 
 /// Reads an answer. All of its texts are made visible ([`farm::visible`]), because a
 /// coordinator may be hostile, and each of them may be shown to a person.
-fn read<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_value(made_visible(serde_json::from_slice(text)?))
+fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    let answer = serde_json::from_slice(text).map(made_visible);
+    let answer = answer.and_then(serde_json::from_value);
+    answer.map_err(|error| ApiError::Incompatible(error.to_string()))
 }
 
 fn made_visible(answer: Value) -> Value {
@@ -181,10 +199,15 @@ fn made_visible(answer: Value) -> Value {
     }
 }
 
-/// The whole body of an answer.
-async fn collected(answer: Response<Body>) -> Result<Bytes, ApiError> {
-    let body = answer.into_body().collect().await;
-    body.map(http_body_util::Collected::to_bytes).map_err(|error| ApiError::broken(&error))
+/// The whole body of an answer, which has at most this number of bytes.
+async fn collected(answer: Response<Body>, most: usize) -> Result<Bytes, ApiError> {
+    let body = Limited::new(answer.into_body(), most).collect().await;
+    body.map(http_body_util::Collected::to_bytes).map_err(|error| match error.downcast_ref() {
+        Some(LengthLimitError { .. }) => {
+            ApiError::Incompatible(format!("an answer has more than {most} bytes"))
+        }
+        None => ApiError::broken(&*error),
+    })
 }
 
 /// The next bytes of a body; `None` at its end.
@@ -245,10 +268,7 @@ impl Events {
                 // Lines that begin with a colon only show that the connection is alive.
                 let mut lines = event.split(|&byte| byte == b'\n');
                 if let Some(data) = lines.find_map(|line| line.strip_prefix(b"data: ")) {
-                    let job = read(data);
-                    return job
-                        .map(Some)
-                        .map_err(|error| ApiError::Incompatible(error.to_string()));
+                    return read(data).map(Some);
                 }
             }
             if self.unread.len() > Events::MOST {

@@ -99,6 +99,9 @@ const SILENCE: Duration = Duration::from_millis(500);
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The most bytes of all pages of a list together.
+const MOST_LISTED_BYTES: usize = 256 << 20;
+
 /// What a request without a body has in its place.
 pub(super) const NO_BODY: Option<&()> = None;
 
@@ -228,7 +231,8 @@ impl Client {
     }
 
     /// The first `most` jobs, and whether there are more: jobs that have not ended, the oldest
-    /// first, or jobs that have `ended`, the newest first.
+    /// first, or jobs that have `ended`, the newest first. The answers that list them have at most
+    /// [`MOST_LISTED_BYTES`], about two hundred thousand jobs.
     pub(super) async fn list(
         &mut self,
         ended: bool,
@@ -238,24 +242,27 @@ impl Client {
         let states = JobState::ALL.into_iter().filter(is_wanted).map(JobState::name);
         let states = states.collect::<Vec<_>>().join(",");
         let mut listed: Vec<JobView> = Vec::new();
-        let mut after = String::new();
+        let (mut after, mut left) = (None, MOST_LISTED_BYTES);
         loop {
             let limit = most.saturating_sub(listed.len()).clamp(1, MOST_LISTED);
-            let page = format!("/jobs?state={states}&newest={ended}&limit={limit}{after}");
-            let Jobs { jobs, next } = self.get(&page).await?;
-            // The next page must begin after another job. Otherwise a faulty coordinator could make
-            // this loop endless.
-            let is_next = next.filter(|_| jobs.last().map(|job| job.id) == next);
+            let from = after.map(|after| format!("&after={after}")).unwrap_or_default();
+            let page = format!("/jobs?state={states}&newest={ended}&limit={limit}{from}");
+            let page = self.0.part(&page, &mut left).await;
+            let Jobs { jobs, next } = page.map_err(|error| self.failure(error))?;
             listed.extend(jobs);
-            match is_next {
-                _ if listed.len() >= most => {
-                    let are_more = listed.len() > most || next.is_some();
-                    listed.truncate(most);
-                    return Ok((listed, are_more));
-                }
-                Some(last) => after = format!("&after={last}"),
-                None => return Ok((listed, false)),
+            if listed.len() >= most {
+                let are_more = listed.len() > most || next.is_some();
+                listed.truncate(most);
+                return Ok((listed, are_more));
             }
+            let Some(next) = next else { return Ok((listed, false)) };
+            // A faulty coordinator could make this loop endless.
+            let advances = |after| if ended { next < after } else { next > after };
+            if !after.is_none_or(advances) {
+                let reason = format!("the page after job {next} follows itself");
+                return Err(self.failure(ApiError::Incompatible(reason)));
+            }
+            after = Some(next);
         }
     }
 

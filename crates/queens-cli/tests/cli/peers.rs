@@ -1,14 +1,21 @@
 //! Tests of peers that are absent, have another version, or are broken.
 
+use std::convert::Infallible;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response as AnyResponse};
 use board::PlanIndex;
 use farm::{LeaseId, Method, Plan, Problem, TasksBlock};
 use service::wire::v1;
 use service::wire::v1::farm_service_server::FarmService;
 use service::wire::v1::work_response::Message;
+use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -38,14 +45,66 @@ fn clients_wait_for_a_coordinator_that_is_just_being_started() {
 #[test]
 fn a_client_waits_for_a_coordinator_that_reads_its_ledger_and_says_what_it_does() {
     // An answer as a coordinator gives it before its ledger is read.
-    let early = tokio::runtime::Runtime::new().expect("a runtime");
-    let listener = early.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let routes =
-        axum::Router::new().fallback(|| async { axum::http::StatusCode::SERVICE_UNAVAILABLE });
-    early.spawn(axum::serve(listener, routes).into_future());
+    let (_early, url) = answering(|_| StatusCode::SERVICE_UNAVAILABLE.into_response());
     let refused = run(&mut queens(&["jobs", "--coordinator", &url]));
     refused.refusal(5, &["does not serve now: it reads its ledger"]);
+}
+
+/// Serves HTTP with these answers to paths of the API, as long as the runtime is there. Returns it
+/// and the URL.
+fn answering(
+    answer: impl Fn(&str) -> AnyResponse + Clone + Send + Sync + 'static,
+) -> (Runtime, String) {
+    let runtime = Runtime::new().expect("threads can be started");
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    let routes = axum::Router::new().fallback(async move |uri: Uri| {
+        answer(uri.path().strip_prefix("/api/v1").unwrap_or_default())
+    });
+    runtime.spawn(axum::serve(listener, routes).into_future());
+    (runtime, url)
+}
+
+/// A hostile coordinator must not make a client take memory without a bound.
+#[test]
+fn a_client_takes_no_answer_that_has_no_end() {
+    let farm = Farm::new("", "");
+    let coordinator = farm.start_coordinator();
+    farm.client(&["submit", "16"]).success();
+    let job = farm.client(&["jobs", "--json"]).success();
+    coordinator.stop();
+    let endless = |status, piece: &'static [u8]| {
+        let pieces = std::iter::repeat_with(move || Ok::<_, Infallible>(piece));
+        (status, Body::from_stream(tokio_stream::iter(pieces))).into_response()
+    };
+    let pages = Arc::new(AtomicU64::new(0));
+    let answers = move |is_circle: bool| {
+        let (job, pages, long) = (job.clone(), pages.clone(), " ".repeat(60_000_000));
+        move |path: &str| match path {
+            "/openapi.json" => ().into_response(),
+            "/workers" => endless(StatusCode::OK, &[b' '; 1 << 14]),
+            "/tokens" => endless(StatusCode::CONFLICT, &[b' '; 1 << 14]),
+            "/jobs/1" => job.clone().into_response(),
+            "/jobs/1/events" => endless(StatusCode::OK, &[b':'; 1 << 14]),
+            "/jobs" if is_circle => r#"{"jobs": [], "next": 7}"#.into_response(),
+            "/jobs" => {
+                let next = pages.fetch_add(1, Ordering::Relaxed);
+                format!("{{\"jobs\": [], \"next\": {next}{long}}}").into_response()
+            }
+            _ => StatusCode::NOT_FOUND.into_response(),
+        }
+    };
+    for (is_circle, command, reason) in [
+        (false, "workers", "an answer has more than 67108864 bytes"),
+        (false, "token list", "an answer has more than 67108864 bytes"),
+        (false, "watch 1", "an event has no end"),
+        (true, "jobs", "the page after job 7 follows itself"),
+        (false, "jobs", "an answer has more than 2843"),
+    ] {
+        let (_runtime, url) = answering(answers(is_circle));
+        let args: Vec<&str> = command.split(' ').chain(["--coordinator", &url]).collect();
+        run(&mut queens(&args)).refusal(12, &[reason]);
+    }
 }
 
 #[test]
@@ -142,6 +201,17 @@ fn a_worker_leaves_a_coordinator_that_sends_impossible_tasks() {
     let leases: Vec<Message> =
         (1..100).map(|id| Message::Lease(v1::Lease { id, ..lease() })).collect();
     refused(leases, &["more than 10 ranges without their tasks"]);
+
+    // Leases without an end are counted, and no report is acknowledged.
+    let colours =
+        Plan { problem: Problem::Total { n: 8 }, method: Method::Colours, tasks: 1 << 20 };
+    let counted = (0..9_000).flat_map(|at| {
+        let (id, start) = (at + 1, 3 * at);
+        let range = Some(v1::OrdinalRange { start, end: start + 3 });
+        let lease = v1::Lease { id, range, plan: Some((&colours).into()), ..lease() };
+        [Message::Lease(lease), Message::Tasks(v1::Tasks { lease: id, start, ..masks(0b1111) })]
+    });
+    refused(counted.collect(), &["acknowledges none of the reports"]);
 }
 
 #[test]
@@ -210,8 +280,10 @@ impl FarmService for Fake {
 
     async fn work(
         &self,
-        _: Request<Streaming<v1::WorkRequest>>,
+        request: Request<Streaming<v1::WorkRequest>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
+        let mut reports = request.into_inner();
+        tokio::spawn(async move { while reports.next().await.is_some() {} });
         let answers = self.0.clone()?.into_iter();
         let answers = answers.map(|message| Ok(v1::WorkResponse { message: Some(message) }));
         let answers = tokio_stream::iter(answers).chain(tokio_stream::pending());

@@ -266,6 +266,12 @@ impl Worker {
                     self.most_tasks
                 )));
             }
+            CoordinatorMessage::Lease(_) if self.agent.is_overdrawn() => {
+                return Err(ServiceError::Incompatible(
+                    "the coordinator leases more and more, and acknowledges none of the reports"
+                        .into(),
+                ));
+            }
             CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
                 self.agent.leased(lease);
