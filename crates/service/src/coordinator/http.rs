@@ -21,7 +21,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Bytes, HttpBody};
+use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -195,10 +195,13 @@ async fn harden(request: Request, next: Next) -> Response {
     answer
 }
 
-/// The refusal for one by a library, which sends a status without a body. `None` for every other
-/// answer.
+/// The refusal for one by a library, which sends a status, and a plain text at most. `None` for
+/// every other answer.
 fn bare_refusal(answer: &Response) -> Option<Refused> {
-    let is_empty = HttpBody::size_hint(answer.body()).exact() == Some(0);
+    let kind = answer.headers().get(header::CONTENT_TYPE);
+    if kind.is_some_and(|kind| !kind.as_bytes().starts_with(b"text/plain")) {
+        return None;
+    }
     let (code, reason) = match answer.status() {
         StatusCode::METHOD_NOT_ALLOWED => {
             (Code::WrongMethod, "this address does not answer such a request")
@@ -210,9 +213,13 @@ fn bare_refusal(answer: &Response) -> Option<Refused> {
         StatusCode::SERVICE_UNAVAILABLE => {
             (Code::Unavailable, "the coordinator is too busy to answer in time; try again later")
         }
+        status if status.is_client_error() => {
+            (Code::Malformed, "this request cannot be read: is its address UTF-8?")
+        }
+        status if status.is_server_error() => (Code::Internal, "the coordinator has a fault"),
         _ => return None,
     };
-    is_empty.then(|| Refused::new(code, reason))
+    Some(Refused::new(code, reason))
 }
 
 /// Refuses requests that are not gRPC. A page of another site can make a browser send a form over

@@ -345,6 +345,48 @@ async fn what_cannot_be_done_is_one_clear_problem() {
     assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(1), "nothing was added: {listed}");
 }
 
+/// Whatever is asked for below the root of the API, and whoever refuses it: a handler, the gate or a
+/// library.
+#[tokio::test]
+async fn every_error_of_the_api_is_a_problem() {
+    let (_folder, farm) = with_a_file().await;
+    let description = farm.get(&format!("{ROOT}/openapi.json"), "").await.json();
+    let described = description["paths"].as_object().expect("it has paths").keys();
+    let others = ["", "/", "/nothing", "/openapi.json", "/jobs/1/x/y", "//jobs"];
+    let others = others.map(|path| format!("{ROOT}{path}"));
+    let long = "x".repeat(9_000);
+    let mut asked = Vec::new();
+    for path in described.cloned().chain(others) {
+        match path.split_once('{') {
+            None => asked.push(path),
+            Some((before, rest)) => {
+                let after = rest.split_once('}').expect("it is a parameter").1;
+                let filled = |value| format!("{before}{value}{after}");
+                asked.extend(["%ff", "%00", "", &long].map(filled));
+            }
+        }
+    }
+    let mut codes = BTreeSet::new();
+    for (path, query) in asked.iter().flat_map(|path| ["", "?limit=%ff"].map(|it| (path, it))) {
+        for method in ["GET", "HEAD", "POST", "PATCH", "DELETE", "X"] {
+            for headers in [bearing(&secret(Role::Viewer)), String::new()] {
+                let answer = farm.ask(method, &format!("{path}{query}"), &headers, "x").await;
+                if answer.status < 400 {
+                    continue;
+                }
+                let kind = answer.header("content-type");
+                let path = &path[..path.len().min(80)];
+                assert_eq!(kind, Some("application/problem+json"), "{method} {path}{query}");
+                if method != "HEAD" {
+                    codes.insert(answer.problem().0);
+                }
+            }
+        }
+    }
+    let some = ["forbidden", "malformed", "not_found", "unauthenticated", "wrong_method"];
+    assert!(some.iter().all(|code| codes.contains(*code)), "{codes:?}");
+}
+
 #[tokio::test]
 async fn only_json_that_says_so_is_read() {
     let farm = guarded().await;
