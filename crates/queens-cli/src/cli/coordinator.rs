@@ -151,7 +151,7 @@ pub(super) async fn run(args: CoordinatorArgs) -> Result<(), Failure> {
 
     tokio::select! {
         ended = &mut farm => return Ok(ended.map_err(anyhow::Error::from)??),
-        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)??),
+        ended = &mut server => return Ok(ended.map_err(anyhow::Error::from)?),
         () = &mut asked => {}
     }
     tracing::info!("asked to stop: closing the ledger");

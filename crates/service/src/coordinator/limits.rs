@@ -15,13 +15,22 @@ mod listen;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
+use axum::http::Request;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use ratelimit::{Ratelimiter, TryWaitError};
-use tonic::transport::Server;
+use tokio_stream::{Stream, StreamExt as _};
+use tower::ServiceExt as _;
 
 pub(super) use self::listen::Admission;
+use self::listen::Connection;
 pub use self::listen::Listener;
 
 /// How long a request may wait for its answer, or for the beginning of a stream of answers. Files
@@ -33,7 +42,7 @@ const STREAMS: u32 = 64;
 const STREAM_WINDOW: u32 = 128 << 10;
 /// Bytes of all streams of a connection together that may be sent before they are read.
 const CONNECTION_WINDOW: u32 = 2 * STREAM_WINDOW;
-/// Bytes of the headers of a request.
+/// Bytes of the headers of a request. HTTP/1.1 buffers no more.
 const HEADERS: u32 = 16 << 10;
 /// How often a silent connection is pinged, and how long the answer may take.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
@@ -82,17 +91,49 @@ impl Limits {
     }
 }
 
-/// A server whose connections have these limits.
-pub(super) fn server() -> Server {
-    Server::builder()
-        .accept_http1(true)
-        .http2_keepalive_interval(Some(SIGN_OF_LIFE))
-        .http2_keepalive_timeout(Some(SIGN_OF_LIFE))
-        .http2_max_header_list_size(HEADERS)
-        .http2_max_pending_accept_reset_streams(Some(32))
+/// Serves `routes` on connections that have these limits. After `stop` it takes no more of them, and
+/// completes when they have ended. Each request carries the [`Admission`] of its connection.
+pub(super) async fn serve(
+    routes: Router,
+    connections: impl Stream<Item = Connection>,
+    stop: impl Future<Output = ()>,
+) {
+    let mut server = Builder::new(TokioExecutor::new());
+    server.http1().timer(TokioTimer::new()).max_buf_size(HEADERS as usize);
+    server
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(SIGN_OF_LIFE)
+        .keep_alive_timeout(SIGN_OF_LIFE)
+        .max_header_list_size(HEADERS)
+        .max_pending_accept_reset_streams(32)
         .max_concurrent_streams(STREAMS)
         .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    let open = GracefulShutdown::new();
+    let accept = async {
+        let mut connections = pin!(connections);
+        while let Some(connection) = connections.next().await {
+            let admission = connection.admission.clone();
+            let routes = routes.clone().map_request(move |mut request: Request<_>| {
+                request.extensions_mut().insert(admission.clone());
+                request
+            });
+            let service = TowerToHyperService::new(routes);
+            let served = server.serve_connection(TokioIo::new(connection), service).into_owned();
+            let served = open.watch(served);
+            tokio::spawn(async move {
+                if let Err(error) = served.await {
+                    tracing::debug!(error, "a connection failed");
+                }
+            });
+        }
+    };
+    tokio::select! {
+        () = accept => {}
+        () = stop => {}
+    }
+    open.shutdown().await;
 }
 
 /// Attempts of each address to log in to the page.

@@ -29,7 +29,7 @@ use super::job_api::JobApi;
 use super::limits::{self, Listener};
 use super::session::Peer;
 use super::{Credentials, FarmHandle, Identity, Right, host};
-use crate::error::{CoordinatorGone, ServiceError};
+use crate::error::CoordinatorGone;
 use crate::wire::v1::farm_service_server::{FarmService, FarmServiceServer};
 use crate::wire::{LIVENESS, MAX_MESSAGE_BYTES, READINESS, v1};
 
@@ -51,7 +51,7 @@ pub struct Phases {
 pub async fn serve(
     listener: Listener,
     tls: Option<TlsAcceptor>,
-) -> (Phases, impl Future<Output = Result<(), ServiceError>>) {
+) -> (Phases, impl Future<Output = ()>) {
     // The health service has no secrets, so it needs no token.
     let (reporter, health) = tonic_health::server::health_reporter();
     let phases = Phases { reporter, late: Late::default(), stop: Arc::default() };
@@ -61,9 +61,7 @@ pub async fn serve(
     let stop = phases.stop.clone();
     let server = async move {
         let stopped = async move { stop.notified().await };
-        let server = limits::server().add_routes(routes.into());
-        let served = server.serve_with_incoming_shutdown(listener.connections(tls), stopped).await;
-        served.map_err(|error| anyhow::Error::from(error).into())
+        limits::serve(routes, listener.connections(tls), stopped).await;
     };
     (phases, server)
 }
@@ -222,6 +220,6 @@ mod tests {
         assert!(!server.is_finished(), "health is served until the end");
         phases.stop();
         drop(channel);
-        (&mut server).await.expect("it does not panic").expect("it ends well");
+        (&mut server).await.expect("it does not panic");
     }
 }

@@ -683,6 +683,35 @@ async fn a_job_may_have_given_queens() {
 }
 
 #[tokio::test]
+async fn a_head_of_http_1_has_a_bound() {
+    let farm = guarded().await;
+    for (kib, is_heard) in [(15, true), (17, false), (380, false)] {
+        // One long field, or some that are shorter
+        for fields in [1, 20] {
+            let field = format!("A: {}\r\n", "a".repeat((kib << 10) / fields));
+            let head =
+                format!("GET /login HTTP/1.1\r\nHost: localhost\r\n{}", field.repeat(fields));
+            let end = if is_heard { "Connection: close\r\n\r\n" } else { "" };
+            let mut stream = TcpStream::connect(farm.address).await.expect("it listens");
+            let asked = format!("{head}{end}");
+
+            let mut answer = Vec::new();
+            let answered = async {
+                stream.write_all(asked.as_bytes()).await?;
+                stream.read_to_end(&mut answer).await
+            };
+            let answered = tokio::time::timeout(Duration::from_secs(5), answered).await;
+
+            // It may be cut off while it speaks, and it does not wait for the end of its head.
+            let answered = answered.expect("it is not waited for").is_ok();
+            let status = answer.get(9..12);
+            let is_refused = !answered || status == Some(b"431");
+            assert!(if is_heard { status == Some(b"200") } else { is_refused }, "{kib} KiB");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_form_is_no_grpc() {
     let farm = serving(None, None).await;
     for path in ["/queens.v1.FarmService/Work", "/grpc.health.v1.Health/Check"] {

@@ -28,7 +28,6 @@ use tokio_rustls::server::TlsStream;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tokio_stream::{Stream, StreamExt};
 use tokio_util::either::Either;
-use tonic::transport::server::Connected;
 
 use super::{Limits, Rates, machine};
 use crate::ServiceError;
@@ -66,7 +65,7 @@ impl Listener {
     pub(in crate::coordinator) fn connections(
         self,
         tls: Option<TlsAcceptor>,
-    ) -> impl Stream<Item = io::Result<Connection>> {
+    ) -> impl Stream<Item = Connection> {
         let (sender, receiver) = mpsc::channel(1);
         let Listener { listeners, limits } = self;
         // The sockets take turns, so that a flood of connections to one of them does not shut out
@@ -112,15 +111,11 @@ struct Door {
     strangers: VecDeque<oneshot::Sender<()>>,
     /// When the log last said that there is no room.
     warned: Option<Instant>,
-    opened: mpsc::Sender<io::Result<Connection>>,
+    opened: mpsc::Sender<Connection>,
 }
 
 impl Door {
-    fn new(
-        limits: Limits,
-        tls: Option<TlsAcceptor>,
-        opened: mpsc::Sender<io::Result<Connection>>,
-    ) -> Door {
+    fn new(limits: Limits, tls: Option<TlsAcceptor>, opened: mpsc::Sender<Connection>) -> Door {
         Door {
             limits,
             tls,
@@ -183,7 +178,7 @@ impl Door {
                 Ok(stream) => {
                     let connection =
                         Connection { stream, admission, end: Some(end), _permit: permit };
-                    let _ = opened.send(Ok(connection)).await;
+                    let _ = opened.send(connection).await;
                 }
                 Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             }
@@ -255,7 +250,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 /// places, whatever they send. Once a request was admitted, HTTP/2 pings watch the connection.
 pub(in crate::coordinator) struct Connection {
     stream: Opened,
-    admission: Admission,
+    pub(super) admission: Admission,
     /// When it ends if it is not admitted; `None` once it is.
     end: Option<End>,
     _permit: OwnedSemaphorePermit,
@@ -280,14 +275,6 @@ impl Admission {
     /// Lets the connection stay.
     pub(in crate::coordinator) fn grant(&self) {
         self.is_granted.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Connected for Connection {
-    type ConnectInfo = Admission;
-
-    fn connect_info(&self) -> Admission {
-        self.admission.clone()
     }
 }
 
@@ -368,7 +355,7 @@ mod tests {
     async fn listen(
         limits: Limits,
         tls: Option<TlsAcceptor>,
-    ) -> (SocketAddr, impl Stream<Item = io::Result<Connection>>) {
+    ) -> (SocketAddr, impl Stream<Item = Connection>) {
         let any = "127.0.0.1:0".parse().expect("it is an address");
         let listener = Listener::bind(&[any], limits).await.expect("some port is free");
         (listener.addresses().expect("it is bound")[0], Box::pin(listener.connections(tls)))
@@ -377,10 +364,10 @@ mod tests {
     /// A client, and the coordinator's end of its connection.
     async fn visit(
         address: SocketAddr,
-        accepted: &mut (impl Stream<Item = io::Result<Connection>> + Unpin),
+        accepted: &mut (impl Stream<Item = Connection> + Unpin),
     ) -> (TcpStream, Connection) {
         let client = TcpStream::connect(address).await.expect("it listens");
-        (client, accepted.next().await.expect("for ever").expect("it is accepted"))
+        (client, accepted.next().await.expect("for ever"))
     }
 
     fn admitted_within(admission: Duration) -> Limits {
@@ -421,7 +408,7 @@ mod tests {
         let limits = Limits { strangers: 2, admission: HOUR, ..Limits::default() };
         let (address, mut accepted) = listen(limits, None).await;
         let (_first, mut admitted) = visit(address, &mut accepted).await;
-        admitted.connect_info().grant();
+        admitted.admission.grant();
         let (_second, mut oldest) = visit(address, &mut accepted).await;
         let (_third, mut younger) = visit(address, &mut accepted).await;
         let (_fourth, mut youngest) = visit(address, &mut accepted).await;
@@ -459,7 +446,7 @@ mod tests {
         let (mut client, mut connection) = visit(address, &mut accepted).await;
         client.write_all(PREFACE).await.expect("it is connected");
         connection.read_exact(&mut [0; PREFACE.len()]).await.expect("it has come");
-        connection.connect_info().grant();
+        connection.admission.grant();
 
         let silence = Duration::from_millis(2_200);
         let read = timeout(silence, connection.read_u8()).await;
@@ -483,7 +470,7 @@ mod tests {
                 (Box::new(tls.expect("the pin is right")), accepted)
             }
         };
-        let mut connection = connection.expect("for ever").expect("it is accepted");
+        let mut connection = connection.expect("for ever");
         let pause = Duration::from_millis(20);
         while timeout(pause, connection.write(&[0; 1 << 16])).await.is_ok_and(|it| it.is_ok()) {}
         (client, connection)
@@ -548,7 +535,7 @@ mod tests {
         let (authority, limits) = (authority(), admitted_within(Duration::from_secs(2)));
         for authority in [None, Some(&authority)] {
             let (_client, mut connection) = filled(limits, authority).await;
-            connection.connect_info().grant();
+            connection.admission.grant();
 
             let silence = Duration::from_millis(2_200);
             let written = timeout(silence, connection.write_all(&[0; 1 << 20])).await;
@@ -582,13 +569,13 @@ mod tests {
     async fn further_connections_wait_for_room() {
         let (address, mut accepted) = listen(admitted_within(HOUR), None).await;
         let (_client, first) = visit(address, &mut accepted).await;
-        first.connect_info().grant();
+        first.admission.grant();
         let _further = TcpStream::connect(address).await.expect("the system accepts it");
 
         let wait = Duration::from_millis(100);
         assert!(timeout(wait, accepted.next()).await.is_err(), "there is no room");
 
         drop(first);
-        accepted.next().await.expect("for ever").expect("there is room again");
+        accepted.next().await.expect("there is room again");
     }
 }
