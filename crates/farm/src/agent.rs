@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Ack, Fingerprint, Hello, Holding, IntervalSet, JobId, Lease, LeaseId, Millis, Pace, Range,
-    Report, WorkerMessage,
+    Report, TaskCounts, WorkerMessage,
 };
 
 /// What a worker is, and its few times and sizes.
@@ -198,12 +198,17 @@ impl Agent {
         self.done.is_empty() && self.unacked.is_empty()
     }
 
-    /// Whether more reports are unacknowledged than a coordinator can leave so that leases what the
-    /// worker agreed to hold. It may still be sending leases when the worker asks for no more, and
-    /// each of their tasks may become a report.
+    /// Whether more is unacknowledged than a coordinator can leave so that leases what the worker
+    /// agrees to hold. When the worker asks for no more, it may hold that many tasks, as many may
+    /// be on their way, and each of them may become a report.
     pub fn is_overdrawn(&self) -> bool {
         let credit = usize::try_from(self.config.hello.credit).unwrap_or(usize::MAX);
-        self.unacked.len() > Self::MAX_UNACKED.saturating_add(credit).saturating_mul(2)
+        let most = Self::MAX_UNACKED.saturating_add(credit).saturating_mul(2);
+        let counts = |unacked: &Unacked| unacked.report.task_counts.as_slice().len();
+        let counts = self.unacked.values().map(counts).fold(0, usize::saturating_add);
+        // Reports with the counts of their tasks are longer, and fewer.
+        let most_counts = Self::MAX_UNACKED.saturating_mul(TaskCounts::MOST).saturating_add(most);
+        self.unacked.len() > most || counts > most_counts
     }
 
     /// What is to be sent now.

@@ -275,6 +275,25 @@ fn task_counts_of_a_report_are_bounded_but_a_recount_is_whole() {
 }
 
 #[test]
+fn a_worker_knows_when_it_is_leased_more_than_is_acknowledged() {
+    let of = lease(1, 1, 4, false);
+    let most = 2 * (4096 + 100);
+    for (counts, most) in [(0, most), (1, most), (4096, 4096 + most / 4096)] {
+        let task_counts = TaskCounts::new(&vec![0; counts]);
+        let mut agent = connected();
+        for job in 1..=most + 1 {
+            let task_counts = task_counts.clone();
+            let part = Report { job: JobId(job), task_counts, ..part(of, 0, 4) };
+            agent.finished(Millis(0), part);
+            agent.poll(Millis(0));
+            if job >= most {
+                assert_eq!(agent.is_overdrawn(), job > most, "{counts} counts a report");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_stopping_worker_reports_its_counts_and_takes_no_lease() {
     let mut agent = connected();
     let lease = lease(1, 1, 4, false);
