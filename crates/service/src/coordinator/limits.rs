@@ -91,8 +91,8 @@ impl Limits {
     }
 }
 
-/// Serves `routes` on connections that have these limits. After `stop` it takes no more of them, and
-/// completes when they have ended. Each request carries the [`Admission`] of its connection.
+/// Serves `routes` on connections that have these limits. After `stop` it takes no more of them,
+/// and completes when they have ended. Each request carries the [`Admission`] of its connection.
 pub(super) async fn serve(
     routes: Router,
     connections: impl Stream<Item = Connection>,
