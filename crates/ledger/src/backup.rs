@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::backup::Progress;
 
-use super::place;
+use super::place::{self, BESIDE};
+use super::planted::{Use, check_planted};
 use super::{Contents, Result, check_file, looking};
 
 /// An unfinished ledger, in a file beside its final place. Dropping it removes the file, and also
@@ -21,15 +22,16 @@ pub(crate) struct Unfinished(pub(crate) PathBuf);
 
 impl Unfinished {
     /// Names the file `path`. If another process has left a file there, this function removes that
-    /// file.
-    pub(crate) fn new(path: PathBuf) -> Unfinished {
+    /// file. It fails if that is another user's.
+    pub(crate) fn new(path: PathBuf) -> Result<Unfinished> {
         let unfinished = Unfinished(path);
         unfinished.remove();
-        unfinished
+        check_planted(&unfinished.0, Use::Writes)?;
+        Ok(unfinished)
     }
 
     fn remove(&self) {
-        for suffix in ["", "-journal", "-wal", "-shm", "-lock"] {
+        for suffix in BESIDE.iter().chain(&[""]) {
             let _ = fs::remove_file(place::with_suffix(&self.0, suffix));
         }
     }
@@ -60,9 +62,9 @@ impl Draft {
     /// draft cannot be made.
     pub fn begin(to: &Path) -> Result<Draft> {
         refuse_existing(to)?;
-        place::check_name(to)?;
+        place::check_name(to, Use::Writes)?;
         place::refuse_log(to)?;
-        let file = Unfinished::new(place::with_suffix(to, ".draft"));
+        let file = Unfinished::new(place::with_suffix(to, ".draft"))?;
         place::private().create_new(true).open(&file.0)?;
         Ok(Draft { file, to: to.to_path_buf() })
     }

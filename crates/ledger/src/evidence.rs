@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row};
 use super::entry::{ACCEPTED, SECOND, Standing, WIDTH, read_row};
 use super::looking;
 use super::place::{self, Place};
+use super::planted::Use;
 use super::restore::read_policy;
 use super::store::Store;
 use super::{CheckedLedger, Ledger, LedgerFault, LedgerLock, Result, format, queries, task_counts};
@@ -47,7 +48,7 @@ impl Evidence {
     /// Reads the ledger in `path`, which no process may hold. Its lock is only looked at, because
     /// taking it would make a file beside the ledger.
     pub fn at_rest(path: &Path) -> Result<Evidence> {
-        place::check_name(path)?;
+        place::check_name(path, Use::Reads)?;
         LedgerLock::refuse_held(path)?;
         Evidence::open(path)
     }

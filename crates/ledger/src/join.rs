@@ -12,6 +12,7 @@ use farm::{
 
 use crate::backup::Unfinished;
 use crate::place;
+use crate::planted::Use;
 use crate::store::Store;
 use crate::{
     Absorbed, CheckedLedger, Evidence, Ledger, LedgerError, LedgerFault, LedgerLock, Result,
@@ -50,9 +51,9 @@ pub struct Joined {
 /// or has ranges that wait for another machine.
 pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerError> {
     // These checks come before the lock, because taking the lock makes a file.
-    place::check_name(into).map_err(|fault| fault.at(Some(into)))?;
+    place::check_name(into, Use::Writes).map_err(|fault| fault.at(Some(into)))?;
     for path in parts {
-        place::check_name(path)
+        place::check_name(path, Use::Reads)
             .and_then(|()| Ok(fs::metadata(path)?))
             .map_err(|fault| fault.at(Some(path)))?;
     }
@@ -84,7 +85,7 @@ pub fn join_ledgers(parts: &[PathBuf], into: &Path) -> Result<Joined, LedgerErro
         return Err(LedgerFault::AnotherPlan { holds, wanted }.at(other.path()));
     }
 
-    let temp = Unfinished::new(place::with_suffix(into, ".merging"));
+    let temp = Unfinished::new(place::with_suffix(into, ".merging")).map_err(at_into)?;
     let at_temp = |fault: LedgerFault| fault.at(Some(&temp.0));
     let ledger = CheckedLedger::open(&temp.0).and_then(CheckedLedger::begin).map_err(at_temp)?;
     let merged = join(&ledger, plan, &parts)?;

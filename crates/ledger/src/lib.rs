@@ -25,6 +25,7 @@ mod merge;
 mod open;
 mod patrol;
 mod place;
+mod planted;
 mod queries;
 mod restore;
 mod rules;
@@ -44,6 +45,8 @@ pub use making::make_ledger;
 pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::{behind_links, canonical, folder_of, with_suffix};
+#[cfg(unix)]
+pub use planted::{check_folder, owner_elsewhere};
 pub use store::unix_ms;
 pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};

@@ -19,6 +19,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::format::{distrust, wait_for_others};
 use super::place::{check_locks, check_name, log, with_suffix};
+use super::planted::Use;
 use super::{LedgerFault, Result};
 
 /// SQLite's file system without locks. A connection of it that is exclusive needs no shared memory
@@ -59,7 +60,7 @@ impl Way {
 /// Opens the file `path` for reading. The file must exist, and may come from a stranger. The
 /// connection waits for programs that have locked the file.
 pub(super) fn reader(path: &Path) -> Result<Connection> {
-    check_name(path)?;
+    check_name(path, Use::Reads)?;
     let way = Way::of(path)?;
     if way == Way::Single {
         // Nobody writes it, so that no locks of this process end here.
@@ -129,7 +130,7 @@ fn ways_of_header(path: &Path) -> std::io::Result<[u8; 2]> {
 /// [`LedgerFault::Content`], if SQLite does not know how to write such a file. It would take the
 /// file for one that it may only read.
 pub(super) fn check_header(path: &Path) -> Result<()> {
-    check_name(path)?;
+    check_name(path, Use::Reads)?;
     let file: PathBuf = path.canonicalize()?;
     if log(&file).exists() {
         return Ok(());

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 
 use super::backup::Unfinished;
 use super::place::{self, LOGS, with_suffix};
+use super::planted::Use;
 use super::{LedgerFault, LedgerLock, Result, format};
 
 /// The ends of the names of what is left beside a ledger that was lost: the logs of SQLite, the
@@ -27,8 +28,8 @@ const REMAINS: [&str; 4] = [LOGS[0], LOGS[1], "-lock", "-keys"];
 /// [`LedgerFault::Lost`], if an earlier ledger was lost there. With `anew` an error of the kind
 /// `AlreadyExists`, if there is a ledger.
 pub fn make_ledger(path: &Path, anew: bool) -> Result<()> {
-    place::check_name(path)?;
-    let file = place::behind_links(path)?;
+    place::check_name(path, Use::Writes)?;
+    let file = place::behind_links(path, |_| Ok(()))?;
     let is_there = match fs::metadata(&file) {
         Ok(there) if there.len() > 0 => true,
         Ok(_) if !anew => return Err(LedgerFault::emptied()),
@@ -50,7 +51,8 @@ pub fn make_ledger(path: &Path, anew: bool) -> Result<()> {
         let text = format!("there is no file, and {} of an earlier one is there", left.display());
         return Err(LedgerFault::Lost(text));
     }
-    let unfinished = Unfinished::new(with_suffix(&file, &format!(".new-{}", std::process::id())));
+    let unfinished = with_suffix(&file, &format!(".new-{}", std::process::id()));
+    let unfinished = Unfinished::new(unfinished)?;
     make(&unfinished.0)?;
     let _lock = LedgerLock::of(path)?;
     if fs::metadata(&file).is_ok_and(|there| there.len() > 0) {

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::credentials::{self, Credential};
 use super::place::{self, Place};
+use super::planted::{Use, check_planted};
 use super::store::{Store, unix_ms};
 use super::{Contents, LedgerFault, Result, queries, rules};
 use super::{format, looking, making};
@@ -72,7 +73,7 @@ impl CheckedLedger {
     /// [`LedgerFault`], if the file cannot be opened, is locked by another process, or is not a
     /// sound ledger.
     pub fn open(path: &Path) -> Result<CheckedLedger> {
-        place::check_name(path)?;
+        place::check_name(path, Use::Writes)?;
         making::make_ledger(path, false)?;
         let lock = LedgerLock::of(path)?;
         if std::fs::metadata(path)?.len() == 0 {
@@ -133,6 +134,7 @@ impl CheckedLedger {
         }
         let transaction = db.unchecked_transaction()?;
         let opening = record_epoch(&transaction)?;
+        ledger.place.as_ref().map_or(Ok(()), Place::check_open)?;
         transaction.commit()?;
         ledger.restored.epoch = opening.0.into();
         ledger.opening = Some(opening);
@@ -182,6 +184,10 @@ impl Ledger {
     pub fn close(self) -> Result<Option<LedgerLock>> {
         self.look()?;
         self.check_opening()?;
+        if let Some(path) = self.path() {
+            // SQLite begins to use `FILE-journal` now.
+            check_planted(path, Use::Writes)?;
+        }
         let Ledger { db, lock, .. } = self;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         // If another program such as Litestream has the ledger open, it stays in two files, which
@@ -336,7 +342,7 @@ impl LedgerLock {
     /// [`LedgerFault::Locked`], if another process holds the lock, and [`LedgerFault::FileSystem`],
     /// if nobody can hold one there.
     pub fn of(path: &Path) -> Result<LedgerLock> {
-        place::check_name(path)?;
+        place::check_name(path, Use::Writes)?;
         const ATTEMPTS: u32 = 50;
         const PAUSE: Duration = Duration::from_millis(20);
         // Two processes never lock one file under two names.
@@ -345,7 +351,11 @@ impl LedgerLock {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
             }
-            let file = place::private().read(true).create(true).truncate(false).open(&name)?;
+            let file = place::private().read(true).create(true).truncate(false).open(&name);
+            let file = file.map_err(|error| match name.is_symlink() {
+                true => std::io::Error::other(format!("{} is a link: remove it", name.display())),
+                false => error,
+            })?;
             match file.try_lock() {
                 Ok(()) if place::is_named(&file, &name)? => {
                     let lock = LedgerLock { file, name };

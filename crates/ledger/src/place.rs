@@ -7,10 +7,11 @@
 //! While a ledger is in use, its latest rows are in a second file, `FILE-wal`. A ledger that was
 //! closed is a single file, whose header does not name the log.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::planted::{Use, check_planted};
 use super::{LedgerFault, Result};
 
 /// A ledger's file, by its name and by what the file system calls it.
@@ -47,6 +48,17 @@ impl Place {
             Err(error) => Err(error.into()),
         }
     }
+
+    /// Refuses a ledger whose log or memory that processes share is another user's. SQLite has both
+    /// open by now, and another user may have planted them after the first check. If they are there
+    /// and pass, they are the open ones, because nobody else can have made the files of this user.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        let file = canonical(&self.name);
+        for suffix in ["-wal", "-shm"] {
+            fs::symlink_metadata(with_suffix(&file, suffix))?;
+        }
+        Ok(check_planted(&self.name, Use::Writes)?)
+    }
 }
 
 /// The longest name of a file that file systems have, in bytes.
@@ -54,20 +66,19 @@ const LONGEST_NAME: usize = 255;
 
 /// Refuses a path that cannot be the file of a ledger, before anything is made. Such paths are
 /// folders, pipes and devices, also where a file beside the ledger would be, names that SQLite
-/// would take for a database in memory or a URI, and files in a folder that does not exist. The
-/// refusal is a [`LedgerFault::File`].
-pub(crate) fn check_name(path: &Path) -> Result<()> {
+/// would take for a database in memory or a URI, files in a folder that does not exist, and what
+/// another user may have planted. The refusal is a [`LedgerFault::File`].
+pub(crate) fn check_name(path: &Path, usage: Use) -> Result<()> {
     let name = path.as_os_str().as_encoded_bytes();
     let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
     let length = path.file_name().map_or(0, |name| name.len());
     let is_no_file = |path: &Path| path.metadata().is_ok_and(|there| !there.is_file());
-    let mut beside = ["-wal", "-journal", "-shm", "-lock"].iter();
     let canonical = canonical(path);
     let reason = if path.is_dir() || name.last().is_some_and(is_separator) {
         "it is a folder: name a file in it"
     } else if is_no_file(path) {
         "it is a pipe or a device: name a file"
-    } else if beside.any(|suffix| is_no_file(&with_suffix(&canonical, suffix))) {
+    } else if BESIDE.iter().any(|suffix| is_no_file(&with_suffix(&canonical, suffix))) {
         // Opening it might never end.
         "a folder, a pipe or a device is where a file beside it would be (-wal, -journal, -shm or -lock)"
     } else if name == b":memory:" || name.starts_with(b"file:") {
@@ -81,12 +92,19 @@ pub(crate) fn check_name(path: &Path) -> Result<()> {
             Ok(there) => !there.is_dir(),
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
         };
-        return folder.filter(is_missing).map_or(Ok(()), |folder| {
-            Err(std::io::Error::other(format!("there is no folder {}", folder.display())).into())
-        });
+        return match folder.filter(is_missing) {
+            None => Ok(check_planted(path, usage)?),
+            Some(folder) => {
+                let text = format!("there is no folder {}", folder.display());
+                Err(std::io::Error::other(text).into())
+            }
+        };
     };
     Err(std::io::Error::other(reason).into())
 }
+
+/// The ends of the names of the files beside a ledger.
+pub(crate) const BESIDE: [&str; 4] = ["-wal", "-journal", "-shm", "-lock"];
 
 /// The ends of the names of files that SQLite takes for a part of a ledger.
 pub(crate) const LOGS: [&str; 2] = ["-wal", "-journal"];
@@ -108,29 +126,48 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
 
-/// The file that `path` names behind all links. It need not exist yet.
+/// The file that `path` names behind all links, also of its folders. It need not exist yet. Each
+/// link is passed to `check`.
 ///
 /// # Errors
 ///
-/// The links lead in a circle.
-pub fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+/// The links lead in a circle, or `check` refuses one.
+pub fn behind_links(
+    path: &Path,
+    mut check: impl FnMut(&Path) -> std::io::Result<()>,
+) -> std::io::Result<PathBuf> {
     /// Linux follows this many links.
-    const MOST: usize = 40;
-    let mut place = path.to_path_buf();
-    for _ in 0..MOST {
-        match std::fs::read_link(&place) {
-            Ok(named) => place = folder_of(&place).join(named),
-            Err(_) => return Ok(place),
+    const MOST: u32 = 40;
+    let parts_of = |path: &Path| -> Vec<PathBuf> {
+        path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
+    };
+    let mut links = 0;
+    // The last part comes first.
+    let mut left = parts_of(path);
+    let mut place = PathBuf::new();
+    while let Some(part) = left.pop() {
+        let next = place.join(&part);
+        let Ok(named) = fs::read_link(&next) else {
+            place = next;
+            continue;
+        };
+        check(&next)?;
+        links += 1;
+        if links > MOST {
+            return Err(std::io::Error::other("its links lead in a circle"));
         }
+        left.extend(parts_of(&named));
     }
-    Err(std::io::Error::other("its links lead in a circle"))
+    Ok(place)
 }
 
 /// The canonical path of the file that `path` names behind all links. Neither the file nor its
 /// folder has to exist yet.
 pub fn canonical(path: &Path) -> PathBuf {
     // Nothing can be written where links lead in a circle.
-    let Ok(place) = behind_links(path).and_then(std::path::absolute) else { return path.into() };
+    let Ok(place) = behind_links(path, |_| Ok(())).and_then(std::path::absolute) else {
+        return path.into();
+    };
     match (place.canonicalize(), place.parent(), place.file_name()) {
         (Ok(place), ..) => place,
         (_, Some(folder), Some(name)) => canonical(folder).join(name),
@@ -205,12 +242,15 @@ pub(crate) fn refuse_log(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// A file for its owner only.
+/// A file for its owner only, and no link to one.
 pub(crate) fn private() -> OpenOptions {
     let mut options = File::options();
     options.write(true);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    }
     options
 }
 
@@ -229,8 +269,6 @@ fn identity(_: &std::fs::Metadata) -> Identity {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use rusqlite::Connection;
 
     use super::*;
@@ -265,7 +303,7 @@ mod tests {
     fn nobody_waits_for_a_pipe_beside_a_ledger() {
         let (_folder, path) = scratch();
         ledger_in(&path).close().expect("it can be closed");
-        for suffix in ["-wal", "-journal", "-shm", "-lock"] {
+        for suffix in BESIDE {
             let pipe = with_suffix(&path, suffix);
             let made = std::process::Command::new("mkfifo").arg(&pipe).status();
             assert!(made.expect("it runs").success());
@@ -372,6 +410,16 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         }
         assert!(matches!(CheckedLedger::open(&path), Err(LedgerFault::Locked)), "it is one ledger");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_is_not_made_where_a_link_leads() {
+        let (folder, path) = scratch();
+        let target = folder.path().join("target");
+        std::os::unix::fs::symlink(&target, with_suffix(&path, "-lock")).expect("it is new");
+        let refused = crate::LedgerLock::of(&path).expect_err("it is a link").to_string();
+        assert!(refused.contains("-lock is a link") && !target.exists(), "{refused}");
     }
 
     /// A process may have opened the file of the lock just before its owner removed it.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use farm::Principal;
 #[cfg(unix)]
-use ledger::folder_of;
+use ledger::{folder_of, owner_elsewhere};
 
 /// The name of the machine that this process runs on. It is made of the random number that Linux
 /// draws at each start of the system, because the containers of one host share this number and not
@@ -130,13 +130,6 @@ pub(crate) fn check_owner(found: &Metadata) -> io::Result<()> {
     }
 }
 
-/// The owner of a file, if that is neither this process's user nor root.
-#[cfg(unix)]
-fn owner_elsewhere(found: &Metadata) -> Option<u32> {
-    let owner = std::os::unix::fs::MetadataExt::uid(found);
-    (![0, rustix::process::geteuid().as_raw()].contains(&owner)).then_some(owner)
-}
-
 /// Refuses an open secret file, which `path` names, if another user may have planted it.
 #[cfg(unix)]
 pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
@@ -230,6 +223,11 @@ pub(crate) fn check_secret(_: &Metadata, _: &Path) -> io::Result<()> {
 
 #[cfg(not(unix))]
 pub(crate) fn check_replaced(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn check_link(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -216,3 +216,110 @@ fn a_user_takes_the_secrets_of_root_and_of_no_other_user() {
         assert_eq!(fs::read(&planted).expect("it is there"), b"", "{option}");
     }
 }
+
+/// What another user has planted beside a ledger, or in its place, is not served, in any folder
+/// where all users make files.
+#[test]
+fn a_ledger_where_all_users_make_files_has_nothing_of_another_user() {
+    if !is_root() {
+        return;
+    }
+    let [user, other] = OTHERS;
+    let scratch = Scratch::new();
+    // SQLite takes the log of this ledger for that of any other ledger.
+    let source = scratch.path("source.db");
+    run(queens(&["count", "8", "--ledger"]).arg(&source)).total(8);
+    let shared = scratch.path("shared");
+    fs::create_dir(&shared).expect("it is new");
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
+    };
+    set_mode(&scratch.path(""), 0o755);
+    set_mode(&shared, 0o1777);
+    let ledger = shared.join("farm.db");
+    let at = |suffix: &str| shared.join(format!("farm.db{suffix}"));
+    let name = ledger.to_str().expect("text");
+    let copy = |name: &str| scratch.path(name).to_str().expect("text").to_owned();
+    let [backup, bundle, merged] = ["backup.db", "bundle", "merged.db"].map(copy);
+    let begin = [
+        &["count", "8", "--ledger", name][..],
+        &["coordinator", "--listen", "127.0.0.1:0", "--ledger", name],
+        &["merge", source.to_str().expect("text"), "--into", name],
+        &["backup", "--from", source.to_str().expect("text"), name],
+    ];
+    let look = [
+        &["backup", "--check", name][..],
+        &["backup", "--from", name, &backup],
+        &["export", "1", &bundle, "--ledger", name],
+        &["merge", name, "--into", &merged],
+    ];
+    let emptied = || {
+        for file in fs::read_dir(&shared).expect("it is there") {
+            fs::remove_file(file.expect("it is there").path()).expect("it is ours");
+        }
+    };
+    let own = |path: &Path, owner: u32| {
+        lchown(path, Some(owner), Some(owner)).expect("it needs root");
+    };
+
+    // A link leads to what only root may write.
+    let target = scratch.path("target");
+    for plant in ["", "-wal", "-journal", "-shm", "-lock", "link"] {
+        for is_there in [false, true] {
+            emptied();
+            let planted = at(plant.trim_start_matches("link"));
+            if is_there {
+                fs::copy(&source, &ledger).expect("it is ours");
+            }
+            match plant {
+                "link" => {
+                    let _ = fs::remove_file(&planted);
+                    symlink(&target, &planted).expect("it is new");
+                }
+                _ => drop(fs::copy(&source, &planted).expect("it is new")),
+            }
+            own(&planted, other);
+            // A merge into a ledger and a copy do not begin where a file is, with other words.
+            let begun = if is_there { 2 } else { 4 };
+            for args in &begin[..begun] {
+                let refused = run(&mut queens(args));
+                let reasons = ["user 4712 owns", "is there already"];
+                let is_said = reasons.iter().any(|reason| refused.stderr.contains(reason));
+                assert!(is_said, "{plant} {args:?}: {}", refused.stderr);
+                refused.refusal(10, &[]);
+            }
+            if is_there && plant.starts_with('-') {
+                for args in look {
+                    run(&mut queens(args)).refusal(10, &["user 4712 owns", name]);
+                }
+            }
+            assert!(!target.exists(), "nothing is written where the link leads");
+            assert_eq!(planted.symlink_metadata().expect("it stays").uid(), other);
+        }
+    }
+
+    // Another user's ledger can be read, with that user's files beside it.
+    emptied();
+    fs::copy(&source, &ledger).expect("it is ours");
+    fs::write(at("-shm"), "").expect("it is new");
+    for path in [&ledger, &at("-shm")] {
+        own(path, other);
+    }
+    for args in look {
+        run(&mut queens(args)).success();
+    }
+    run(&mut queens(begin[0])).refusal(10, &["user 4712 owns"]);
+
+    // A user serves its own ledger and root's, and root that of the folder's owner.
+    own(&shared, user);
+    own(&at("-shm"), user);
+    own(&ledger, user);
+    run(&mut queens(begin[0])).total(8);
+    own(&ledger, user);
+    run(&mut as_other(user, queens(begin[0]).current_dir("/"))).total(8);
+
+    // A folder in which others may replace files is for reading.
+    set_mode(&shared, 0o777);
+    run(&mut queens(begin[0])).refusal(10, &["chmod +t"]);
+    run(&mut queens(look[0])).success();
+}

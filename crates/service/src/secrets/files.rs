@@ -22,8 +22,6 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-#[cfg(not(unix))]
-pub(super) use ledger::behind_links as behind_own_links;
 use ledger::{behind_links, folder_of};
 use tempfile::NamedTempFile;
 
@@ -110,33 +108,8 @@ fn is_pipe_or_device(path: &Path) -> bool {
 /// # Errors
 ///
 /// Another user made one of the links, or they lead in a circle.
-#[cfg(unix)]
 pub(super) fn behind_own_links(path: &Path) -> io::Result<PathBuf> {
-    /// Linux follows this many links.
-    const MOST: u32 = 40;
-    let mut links = 0;
-    let mut left: Vec<PathBuf> = parts_of(path).collect();
-    let mut place = PathBuf::new();
-    while let Some(part) = left.pop() {
-        let next = place.join(&part);
-        let Ok(named) = fs::read_link(&next) else {
-            place = next;
-            continue;
-        };
-        os::check_link(&next)?;
-        links += 1;
-        if links > MOST {
-            return Err(io::Error::other("its links lead in a circle"));
-        }
-        left.extend(parts_of(&named));
-    }
-    Ok(place)
-}
-
-/// The parts of a path, the last one first.
-#[cfg(unix)]
-fn parts_of(path: &Path) -> impl Iterator<Item = PathBuf> {
-    path.components().rev().map(|part| PathBuf::from(part.as_os_str()))
+    behind_links(path, os::check_link)
 }
 
 /// The error about a secret file that is not there.
@@ -150,7 +123,7 @@ pub(super) fn missing(path: &Path) -> ServiceError {
 fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
     let place = match is_secret {
         true => behind_own_links(path)?,
-        false => behind_links(path)?,
+        false => behind_links(path, |_| Ok(()))?,
     };
     if is_secret {
         os::check_replaced(&place)?;
