@@ -150,20 +150,21 @@ pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
     check_folder(&folder, folder_of(path))
 }
 
-/// Refuses to replace a file that is another user's, or a file in a folder where other users may
-/// replace it in turn. There need not be a file.
+/// Refuses to replace a secret that is another user's, or a file in a folder where other users may
+/// replace it in turn. `found` is what is at `path`, if anything is. Returns it if the new secret
+/// may take its owner, group and mode: another user may have made a second name of a file.
 #[cfg(unix)]
-pub(crate) fn check_replaced(path: &Path) -> io::Result<()> {
-    let replaced = fs::symlink_metadata(path).ok();
-    if let Some(owner) = replaced.as_ref().and_then(owner_elsewhere) {
+pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result<Option<Metadata>> {
+    if let Some(owner) = found.as_ref().and_then(owner_elsewhere) {
         let text = format!("user {owner} owns it: remove it, or name another file");
         return Err(io::Error::other(text));
     }
-    match fs::metadata(folder_of(path)) {
-        Ok(folder) => check_folder(&folder, folder_of(path)),
-        // To make a file there fails, too.
-        Err(_) => Ok(()),
+    // If there is no folder, to make a file there fails, too.
+    if let Ok(folder) = fs::metadata(folder_of(path)) {
+        check_folder(&folder, folder_of(path))?;
     }
+    let has_one_name = |it: &Metadata| std::os::unix::fs::MetadataExt::nlink(it) == 1;
+    Ok(found.filter(|found| found.is_file() && has_one_name(found)))
 }
 
 #[cfg(unix)]
@@ -222,8 +223,8 @@ pub(crate) fn check_secret(_: &Metadata, _: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn check_replaced(_: &Path) -> io::Result<()> {
-    Ok(())
+pub(crate) fn check_replaced(found: Option<Metadata>, _: &Path) -> io::Result<Option<Metadata>> {
+    Ok(found)
 }
 
 #[cfg(not(unix))]

@@ -125,9 +125,12 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
         true => behind_own_links(path)?,
         false => behind_links(path, |_| Ok(()))?,
     };
-    if is_secret {
-        os::check_replaced(&place)?;
-    }
+    // What is there may be another file a moment later. Only this answer is checked and used.
+    let before = fs::symlink_metadata(&place).ok();
+    let before = match is_secret {
+        true => os::check_replaced(before, &place)?,
+        false => before.filter(fs::Metadata::is_file),
+    };
     let mut builder = tempfile::Builder::new();
     if !is_secret {
         os::let_others_read(&mut builder);
@@ -141,7 +144,7 @@ fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTemp
             io::Error::new(kind, text.split(" at path ").next().unwrap_or_default())
         }
     })?;
-    if let Ok(before) = fs::metadata(&place) {
+    if let Some(before) = before {
         // If the file has got another group, the earlier mode would let that group read it.
         let is_given = os::give(file.as_file(), &before);
         if is_given && (!is_secret || check_mode(&before, &place).is_ok()) {
@@ -347,6 +350,61 @@ mod tests {
 
         assert_eq!(read(&ours).expect("it has one name"), Some(b"ours".into()));
         assert_eq!(read(&planted).expect("it has one name"), Some(b"new".into()));
+    }
+
+    /// Two owners of the name take turns: nobody, and another user.
+    #[cfg(unix)]
+    #[test]
+    fn a_secret_is_given_to_nobody_who_plants_a_file_while_it_is_written() {
+        use std::os::unix::fs::{MetadataExt as _, chown};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        if !is_root() {
+            return;
+        }
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let [path, theirs] = ["secret", "theirs"].map(|name| root.path().join(name));
+        fs::write(&theirs, "planted").expect("it is new");
+        chown(&theirs, OTHER, OTHER).expect("it needs root");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    fs::rename(&theirs, &path).expect("it is theirs");
+                    fs::rename(&path, &theirs).expect("it is theirs");
+                }
+            });
+            let drafts = (0..2_000).filter_map(|_| draft(&path, b"secret", true).ok());
+            let owners: Vec<u32> = drafts
+                .map(|(file, _)| file.as_file().metadata().expect("it is open").uid())
+                .collect();
+            is_over.store(true, Ordering::Relaxed);
+            assert!(!owners.is_empty() && owners.iter().all(|owner| *owner == 0), "{owners:?}");
+        });
+    }
+
+    /// The group of the file that has two names may be another user's choice.
+    #[cfg(unix)]
+    #[test]
+    fn a_new_secret_takes_the_group_of_a_file_with_one_name_only() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown};
+        if !is_root() {
+            return;
+        }
+        let root = tempfile::tempdir().expect("a temporary folder");
+        let [ours, planted] = ["ours", "planted"].map(|name| root.path().join(name));
+        replace(&ours, b"ours").expect("it is new");
+        chown(&ours, None, OTHER).expect("it needs root");
+        fs::set_permissions(&ours, PermissionsExt::from_mode(0o640)).expect("it is ours");
+        let access = |path| {
+            let found = fs::metadata(path).expect("it is there");
+            (found.gid(), found.mode() & 0o777)
+        };
+        replace(&ours, b"again").expect("it is ours");
+        assert_eq!(access(&ours), (4_711, 0o640));
+        fs::hard_link(&ours, &planted).expect("links can be made");
+        replace(&planted, b"new").expect("it is ours");
+        let (group, mode) = access(&planted);
+        assert!(group != 4_711 && mode == 0o600, "{group} {mode:o}");
     }
 
     #[cfg(unix)]
