@@ -53,7 +53,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
 /// Prints that the queens are a placement, or returns the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
     let QueensRead { n: said, squares: queens, counted_from } =
-        queens_input::read(board, source, false)?;
+        queens_input::read(board, source, false, args.rules.name())?;
     // Squares do not say how large their board is. A placement has as many rows as queens, so that
     // number is taken.
     let n = said.unwrap_or(queens.len() as u32);

@@ -1,12 +1,12 @@
 //! Reads the queens that the user gives, as options or files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal, Read};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use anyhow::{anyhow, ensure};
+use anyhow::{anyhow, bail, ensure};
 use board::squares::{Square, parse_squares};
 use clap::Args;
 use evidence::open_file;
@@ -16,6 +16,9 @@ use serde_json::Deserializer;
 use solve::QueensRead;
 
 use crate::failure::{Failure, usage};
+
+/// The name of the problem whose queens attack as in chess.
+pub(super) const TOTAL: &str = "total";
 
 /// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve`
 /// prints, take 0.83 GiB.
@@ -53,7 +56,7 @@ impl GivenArgs {
         let (option, queens) = match (&self.board, &self.given) {
             (Some(path), _) => {
                 let (text, name) = text_of(path)?;
-                ("--board", read(&text, &name, false)?)
+                ("--board", read(&text, &name, false, TOTAL)?)
             }
             (None, Some(given)) => {
                 let squares = parse_squares(given).map_err(wrong)?;
@@ -137,7 +140,7 @@ impl QueensArgs {
 
 /// Whether a single word names a file, or standard input, and no queens.
 fn is_file(word: &str) -> bool {
-    word == "-" || Path::new(word).exists() && read(word, "", false).is_err()
+    word == "-" || Path::new(word).exists() && read(word, "", false, TOTAL).is_err()
 }
 
 /// The texts of the single boards of a text, each in any notation.
@@ -152,12 +155,18 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
             return boards;
         };
         // An object stands alone, or behind each bracket and comma of an array.
-        let mut objects = &json[..length];
+        let (mut found, mut objects) = (Vec::new(), &json[..length]);
         while let Some(begin) = objects.find(|c: char| !"[], \t\r\n".contains(c)) {
+            // An array that has anything else is refused as a whole when it is read.
+            if !objects[begin..].starts_with('{') {
+                found = vec![&json[..length]];
+                break;
+            }
             let end = begin + end_of_value(&objects[begin..]).unwrap_or(objects.len() - begin);
-            boards.push(&objects[begin..end]);
+            found.push(&objects[begin..end]);
             objects = &objects[end..];
         }
+        boards.extend(found);
         rest = &json[length..];
     }
     boards.extend(solve::boards(rest));
@@ -186,20 +195,35 @@ fn end_of_value(text: &str) -> Option<usize> {
     Some(values.byte_offset())
 }
 
+/// The fields of JSON that say how `solve` and `list` found a placement. They are ignored.
+const NOTES: [&str; 7] =
+    ["seed", "attempts", "swaps", "conflicts", "exact_nodes", "number", "group"];
+
 /// A placement in the JSON that this program prints.
 #[derive(Deserialize)]
 struct PlacementJson {
     n: u32,
     squares: Option<Vec<String>>,
     permutation: Option<Vec<u32>>,
+    /// The problem whose rules the placement is said to satisfy.
+    problem: Option<String>,
+    /// All other fields, of which only the [`NOTES`] are read.
+    #[serde(flatten)]
+    others: BTreeMap<String, IgnoredAny>,
 }
 
 /// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a
-/// board. A permutation is the rank on each file if it is read `by_file`. Errors name `source`.
-pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<QueensRead, Failure> {
+/// board. A permutation is the rank on each file if it is read `by_file`. JSON may name the total
+/// or the `problem` that is asked for. Errors name `source`.
+pub(super) fn read(
+    text: &str,
+    source: &str,
+    by_file: bool,
+    problem: &str,
+) -> Result<QueensRead, Failure> {
     let queens = match begin_of_json(text) {
         Some(_) => match boards(text)[..] {
-            [board] => of_json(board, by_file),
+            [board] => of_json(board, by_file, problem),
             ref several => Err(anyhow!("there are {} boards: give one", several.len())),
         },
         None if by_file => solve::read_ranks(text).map_err(|_| {
@@ -219,18 +243,33 @@ pub(super) fn read(text: &str, source: &str, by_file: bool) -> Result<QueensRead
 
 /// Reads a placement in JSON. Squares beside a permutation must agree with it as columns on ranks
 /// or as ranks on files. Without squares, `by_file` says how the permutation is read.
-fn of_json(object: &str, by_file: bool) -> anyhow::Result<QueensRead> {
-    let PlacementJson { n, squares, permutation } =
+fn of_json(object: &str, by_file: bool, problem: &str) -> anyhow::Result<QueensRead> {
+    let PlacementJson { n, squares, permutation, problem: said, others } =
         serde_json::from_str(object).map_err(|error| {
             anyhow!("this JSON is not whole, or no placement ({error}); give all of it")
         })?;
+    ensure!(
+        squares.is_some() || permutation.is_some(),
+        "this JSON is no placement: give `squares` or `permutation`"
+    );
+    // Any other field could change what the queens mean.
+    if let Some(field) = others.keys().find(|it| !NOTES.contains(&it.as_str())) {
+        bail!("`{field}` is no field of a placement in JSON: leave it out");
+    }
+    if let Some(said) = said.filter(|said| said != problem && said != TOTAL) {
+        bail!(
+            "this JSON is about the problem {said}, and {problem} is asked for: choose its --problem, or leave `problem` out"
+        );
+    }
     let squares = squares.map(|squares| parse_squares(&squares.join(" "))).transpose()?;
     let ranks = permutation.map(|ranks| ranks.iter().map(u32::to_string).collect::<Vec<_>>());
     let by_files = ranks.map(|ranks| solve::read_ranks(&ranks.join(" "))).transpose()?;
     let Some(QueensRead { n: size, squares: by_files, counted_from }) = by_files else {
-        let missing = "this JSON is no placement: give `squares` or `permutation`";
-        let squares = squares.ok_or_else(|| anyhow!(missing))?;
-        return Ok(QueensRead { n: Some(n), squares, counted_from: None });
+        return Ok(QueensRead {
+            n: Some(n),
+            squares: squares.unwrap_or_default(),
+            counted_from: None,
+        });
     };
     ensure!(size == Some(n), "this JSON has n = {n} and another size of its permutation");
     let swap = |queen: &Square| Square { column: queen.row, row: queen.column };
@@ -277,4 +316,105 @@ fn decoded(bytes: Vec<u8>) -> io::Result<String> {
         _ => String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text in UTF-8"))?,
     };
     Ok(text.replace('\u{feff}', "").replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use solve::{Rules, attack};
+
+    use super::*;
+
+    /// How a board is written whose queens stand on these columns, counted from 0.
+    type Writer = fn(&[u32]) -> String;
+
+    fn list(columns: &[u32], between: &str) -> String {
+        columns.iter().map(|it| (it + 1).to_string()).collect::<Vec<_>>().join(between)
+    }
+
+    /// Each row from the highest down, written by `write` with its column.
+    fn rows(columns: &[u32], between: &str, write: impl Fn(usize, usize) -> String) -> String {
+        let row = |&column: &u32| write(column as usize, columns.len() - 1 - column as usize);
+        columns.iter().rev().map(row).collect::<Vec<_>>().join(between)
+    }
+
+    fn drawn(left: usize, right: usize) -> String {
+        format!("{}Q{}", ".".repeat(left), ".".repeat(right))
+    }
+
+    fn bits(left: usize, right: usize) -> String {
+        format!("[{}1{}]", "0,".repeat(left), ",0".repeat(right))
+    }
+
+    fn each(columns: &[u32], between: &str, write: impl Fn(usize, u32) -> String) -> String {
+        let words = columns.iter().zip(1..).map(|(column, row)| write(row, column + 1));
+        words.collect::<Vec<_>>().join(between)
+    }
+
+    const WRITERS: [Writer; 16] = [
+        |it| each(it, " ", |row, column| Square::new(column - 1, row as u32 - 1).to_string()),
+        |it| each(it, "\n", |row, column| Square::new(column - 1, row as u32 - 1).to_string()),
+        |it| list(it, " "),
+        |it| list(it, "\n"),
+        |it| format!("[{}]", list(it, ",")),
+        |it| format!("q = [{}];", list(it, ", ")),
+        |it| rows(it, "/", |left, right| format!("{left}Q{right}").replace('0', "")),
+        |it| rows(it, "\n", drawn),
+        |it| format!("[{}]", rows(it, ",", bits)),
+        |it| rows(it, "\n", bits).replace(['[', ']', ','], ""),
+        |it| format!("[{}]", rows(it, ",", |left, right| format!("\"{}\"", drawn(left, right)))),
+        |it| format!("[['{}']]", rows(it, "', '", drawn)),
+        |it| format!("{{\"n\":{},\"permutation\":[{}]}}", it.len(), list(it, ",")),
+        |it| format!("[{{\"n\":{},\"permutation\":[{}]}}]", it.len(), list(it, ",")),
+        |it| each(it, " ", |row, column| format!("q[{row}]={column}")),
+        |it| each(it, "\n", |row, column| format!("queen({row},{column}).")),
+    ];
+
+    /// The boards of a text, as `check` judges them; `None` if it refuses one.
+    fn judged(text: &str) -> Option<Vec<QueensRead>> {
+        boards(text).into_iter().map(|board| read(board, "a test", false, TOTAL).ok()).collect()
+    }
+
+    fn is_placement(read: &QueensRead) -> bool {
+        let n = read.n.unwrap_or(read.squares.len() as u32);
+        let is_on = |it: &Square| it.column.max(it.row) < n;
+        read.squares.len() == n as usize
+            && read.squares.iter().all(is_on)
+            && attack(n, &read.squares, Rules::Plain).is_none()
+    }
+
+    #[test]
+    fn a_text_of_a_board_and_something_else_is_not_judged_by_a_part_of_it() {
+        let (whole, other) = ([1, 3, 0, 2], [0, 2, 4, 1, 3]);
+        let falsehoods = [[0, 1, 2, 3, 4].as_slice(), &[0, 0, 0, 0, 0], &[4, 4, 4, 4, 4]];
+        let written = |columns: &[u32]| WRITERS.map(|write| (write(columns), columns.len()));
+        for (text, queens) in written(&whole).into_iter().chain(written(&other)) {
+            let read = judged(&text).unwrap_or_else(|| panic!("it is refused: {text}"));
+            assert!(read.iter().all(is_placement), "{text}");
+            assert_eq!(read[0].squares.len(), queens, "{text}");
+        }
+        let junk = [" x", "?", "no board", "a1 zz", "\"..Q.", "{\"n\":4}"];
+        let mut others: Vec<(String, Option<usize>, bool)> =
+            junk.map(|text| (text.into(), None, false)).into();
+        others.extend(written(&other).map(|(text, queens)| (text, Some(queens), true)));
+        for columns in falsehoods {
+            others.extend(written(columns).map(|(text, queens)| (text, Some(queens), false)));
+        }
+        let mut wrong = Vec::new();
+        for (board, _) in written(&whole) {
+            for (other, queens, is_sound) in &others {
+                for (one, two) in [(&board, other), (other, &board)] {
+                    let texts = ["\n", " ", ", ", "\n\n", "\n,\n"]
+                        .map(|between| format!("{one}{between}{two}"));
+                    for text in texts.into_iter().chain([format!("[{one},{two}]")]) {
+                        let Some(read) = judged(&text) else { continue };
+                        let seen: usize = read.iter().map(|read| read.squares.len()).sum();
+                        let is_all = queens.is_none_or(|queens| seen == whole.len() + queens);
+                        let is_right = *is_sound || !read.iter().all(is_placement);
+                        wrong.extend((!is_all || !is_right).then_some((text, seen)));
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} are judged by a part: {wrong:#?}", wrong.len());
+    }
 }

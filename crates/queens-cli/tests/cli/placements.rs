@@ -203,10 +203,18 @@ fn json_stands_beside_other_forms_and_does_not_contradict_itself() {
         (r#"{"n":4,"permutation":[2,4,1,0]}"#, "0 is no column"),
         (r#"{"n":4,"n":5,"squares":["b1","d2","a3","c4"]}"#, "duplicate field `n`"),
         (r#"[{"n":4,"permutation":[2,4,1,3]},{"n":4,"permutation":[2,4,1,3]}"#, "not whole"),
+        (r#"{"n":4,"permutation":[2,4,1,3],"problem":"toroidal"}"#, "total is asked for"),
+        (r#"{"n":4,"permutation":[2,4,1,3],"rules":"total"}"#, "`rules` is no field"),
     ];
     for (text, said) in refusals {
         run_with_input(&mut queens(&["count", "4", "--board", "-"]), text).refusal(2, &[said]);
     }
+    let on_torus = r#"{"problem":"toroidal","n":5,"permutation":[1,3,5,2,4]}"#;
+    let check = ["check", "--problem", "toroidal"];
+    run_with_input(&mut queens(&check), on_torus).success();
+    run_with_input(&mut queens(&check), &on_torus.replace("toroidal", "total")).success();
+    let other = on_torus.replace("toroidal", "superqueens");
+    run_with_input(&mut queens(&check), &other).refusal(2, &["toroidal is asked for"]);
 }
 
 #[test]
@@ -234,6 +242,11 @@ fn a_verdict_is_given_only_on_a_text_that_is_understood_whole() {
         ("Qb1 Qd2 Qa3 Qc4", 0, ""),
         ("[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"]", 0, ""),
         ("[1,3,0,2]", 0, ""),
+        ("[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"] # [1,1,1,1]", 0, ""),
+        ("[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"]\n[1,1,1,1]\n", 1, "board 2 is no placement"),
+        ("[[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"],[1,1,1,1]]", 1, "board 2 is no placement"),
+        ("[\"..Q.\",\"Q...\",\"...Q\",\".Q..\"] x", 2, "`x` is no square"),
+        (r#"[{"n":4,"permutation":[2,4,1,3]},[1,1,1,1]]"#, 2, "this JSON is not whole"),
         ("[1,1,2]", 1, "its columns are counted from 1"),
         ("queen(1,1) queen(2,2)", 1, "attack each other"),
         ("queen1 queen2", 2, "several letters"),

@@ -22,8 +22,7 @@ pub(super) fn read(text: &str) -> Parsed {
 pub(super) fn boards(paragraph: &str) -> Option<Vec<&str>> {
     let is_whole = paragraph.matches('[').count() == paragraph.matches(']').count();
     if is_whole && strings(paragraph).is_some() {
-        let parts = paragraph.split_inclusive(']');
-        return Some(parts.filter(|part| part.contains(QUOTES)).collect());
+        return Some(boards_beside_strings(paragraph));
     }
     if atoms(paragraph).is_some() {
         let lines = || paragraph.lines().filter(|line| !line.trim().is_empty());
@@ -31,6 +30,28 @@ pub(super) fn boards(paragraph: &str) -> Option<Vec<&str>> {
         return Some(if are_many { lines().collect() } else { vec![paragraph] });
     }
     read(paragraph).is_some().then(|| vec![paragraph])
+}
+
+/// The boards of what stands behind a list of strings.
+fn boards_behind(text: &str) -> Vec<&str> {
+    super::boards_of_paragraph(text.trim_start_matches([',', ']', ' ', '\t', '\n', '\r']))
+}
+
+/// The boards of a paragraph that begins with a list of strings: each such list, and all else that
+/// stands between or behind them.
+fn boards_beside_strings(paragraph: &str) -> Vec<&str> {
+    let (mut boards, mut begin, mut at) = (Vec::new(), 0, 0);
+    for part in paragraph.split_inclusive(']') {
+        let end = at + part.len();
+        if part.contains(QUOTES) {
+            boards.extend(boards_behind(&paragraph[begin..at]));
+            boards.push(part);
+            begin = end;
+        }
+        at = end;
+    }
+    boards.extend(boards_behind(&paragraph[begin..]));
+    boards
 }
 
 /// Whether a line behind this part of a paragraph ends an answer of another program. A line of
