@@ -3,6 +3,7 @@
 already, the most that a task can count is what it counts."""
 
 import gzip
+import io
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from blake3 import hashed
 from plans import most, prefixes, rows
+from queens_verify import Bundle, Unknown, Wrong
 
 HERE = Path(__file__).parent
 # What is refused before anything is counted again.
@@ -25,6 +27,34 @@ def judge(case):
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     is_right = done.returncode == right and said in done.stderr
     return [] if is_right else [f"{file}: exit code {done.returncode}\n{done.stdout}{done.stderr}"]
+
+
+class Changing(io.BytesIO):
+    """A file whose content is another one from the reading with this number on, counted from 0."""
+
+    def __init__(self, before, after, reading):
+        super().__init__(before)
+        self.after, self.left = after, reading
+
+    def seek(self, *place):
+        if self.left == 0:
+            super().seek(0)
+            self.truncate()
+            self.write(self.after)
+        self.left -= 1
+        return super().seek(*place)
+
+    def peek(self, length):
+        return self.getvalue()[:length]
+
+
+def changes_before(reading, before, after):
+    """What the verifier says of a bundle that is changed before it is read once more."""
+    try:
+        Bundle(Changing(before, after, reading), 10, 1, None)
+    except (Unknown, Wrong) as said:
+        return str(said)
+    return "it holds"
 
 
 with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
@@ -62,6 +92,11 @@ with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
     many.write_bytes(b"".join((header.replace(b'"authors":1,', b'"authors":100000,'), *authors, *ranges)))
     cases.append((many, 0, "60", ""))
     wrong = [text for texts in pool.map(judge, cases) for text in texts]
+# A bundle that changes between two of its readings is neither sound nor wrong.
+for changed in (exported.read_bytes().replace(b'"count":"', b'"count":"1', 1), (HERE / "corpus/good/part-2-of-3.bundle").read_bytes()):
+    for reading in (2, 3):
+        if not (said := changes_before(reading, exported.read_bytes(), changed)).startswith("the bundle changed"):
+            wrong.append(f"a bundle that changes before reading {reading}: {said}")
 # A test vector of the specification, which is longer than what is hashed at a time.
 if hashed(bytes(i % 251 for i in range(102_400))).hex() != "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085":
     wrong.append("BLAKE3 is computed wrongly")

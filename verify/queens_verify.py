@@ -16,6 +16,7 @@ import re
 import sys
 import time
 import zlib
+from hashlib import sha256
 from itertools import islice
 
 from blake3 import hashed as blake3, hashed_file, little
@@ -33,6 +34,8 @@ class Wrong(Exception):
 
 class Unknown(Exception):
     """This verifier cannot tell."""
+
+CHANGED = "the bundle changed while it was read"
 
 def demand(holds, reason):
     if not holds:
@@ -113,14 +116,31 @@ class Decompressed(io.RawIOBase):
         buffer[: len(text)] = text
         return len(text)
 
-def text_of(file):
-    """The text of a bundle from its beginning. A little of it is in memory at a time, however long it is."""
-    file.seek(0)
-    return io.BufferedReader(Decompressed(file)) if file.peek(2).startswith(b"\x1f\x8b") else file
+class Text:
+    """The text of a bundle from its beginning. A little of it is in memory at a time, however long it is. What was read is hashed,
+    because the text is read several times, and has to be the same each time."""
 
-def next_line(text):
-    """The next line, of which no more is read than a line may have, or nothing at the end."""
-    return text.readline(LONGEST_LINE + 1)
+    def __init__(self, file):
+        file.seek(0)
+        self.file = io.BufferedReader(Decompressed(file)) if file.peek(2).startswith(b"\x1f\x8b") else file
+        self.hash = sha256()
+
+    def read(self, length):
+        data = self.file.read(length)
+        self.hash.update(data)
+        return data
+
+    def next_line(self):
+        """The next line, of which no more is read than a line may have, or nothing at the end."""
+        line = self.file.readline(LONGEST_LINE + 1)
+        self.hash.update(line)
+        return line
+
+    def whole(self):
+        """The hash of all of the text, whose rest is read."""
+        while self.read(1 << 16):
+            pass
+        return self.hash.digest()
 
 def content(line):
     """What a line says. It has one spelling."""
@@ -142,12 +162,15 @@ class Bundle:
     """Reads a bundle from beginning to end, and demands all that needs no counting."""
 
     def __init__(self, file, draws, seed, beacon):
-        self.header(content(next_line(text_of(file))))
+        self.first, self.hash = Text(file).next_line(), None
+        self.header(content(self.first))
         # Hashing takes the longest: a text with a line that is none of a bundle, or with more lines
         # of a kind than its header says, is refused before. A header may still say so many lines
         # that hashing takes hours.
         self.each_line(file, self.shape)
-        self.name = hashed_file(text_of(file)).hex()
+        text = Text(file)
+        self.name = hashed_file(text).hex()
+        self.same(text)
         if beacon is not None:
             seed = little(blake3(f"queens beacon; bundle {self.name}; value {beacon}".encode())[:8])
         self.draws = Draws(draws, seed, int(self.head["counted"]), self.head["covered"])
@@ -183,14 +206,23 @@ class Bundle:
     def each_line(self, file, see):
         """Calls `see` with the content and the length of each line behind the header."""
         self.lines, self.stage, self.kept = dict.fromkeys(LINES, 0), 0, 0
-        text = text_of(file)
-        next_line(text)
-        for number, line in enumerate(iter(lambda: next_line(text), b""), 2):
+        text = Text(file)
+        if text.next_line() != self.first:
+            raise Unknown(CHANGED)
+        for number, line in enumerate(iter(text.next_line, b""), 2):
             try:
                 see(content(line), len(line) - 1)
             except Wrong as wrong:
+                self.same(text)
                 raise Wrong(f"line {number}: {wrong}") from None
+        self.same(text)
         demand(self.lines == self.said, "the header says other numbers of lines")
+        self.hash = text.whole()
+
+    def same(self, text):
+        """Refuses another text than the one that was read from beginning to end before, if there was one."""
+        if self.hash is not None and text.whole() != self.hash:
+            raise Unknown(CHANGED)
 
     def shape(self, value, size):
         """Demands the right fields, order and number of lines, and returns the kind of this line and its fields."""

@@ -4,6 +4,7 @@
 //! spelling. Only known fields are accepted, and every number is compared with the others.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -16,7 +17,7 @@ use super::canonical::decode;
 use super::draw::{Drawing, Drawn, Sample};
 use super::format::VERSION;
 use super::header::Header;
-use super::lines::Reader;
+use super::lines::{Reader, open_file};
 use super::running::{Content, Running};
 
 /// The content of a bundle that does not contradict itself.
@@ -55,11 +56,24 @@ impl Checked {
 /// # Errors
 ///
 /// An error says what is wrong, with the number of the line. It is [`UnknownFormat`] if the bundle
-/// has another version: then nothing is known about the bundle. An [`std::io::Error`] means that
-/// the file cannot be read.
+/// has another version: then nothing is known about the bundle. It is
+/// [`BundleChanged`](crate::BundleChanged) if somebody writes to the file meanwhile. An [`std::io::Error`] means that the file cannot be read.
 pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
-    let name = Reader::name(bundle)?;
-    let mut lines = Reader::open(bundle)?;
+    let file = open_file(bundle)?;
+    let name = Reader::new(&file)?.name()?;
+    check_named(&file, name, sample)
+}
+
+/// Checks the lines of an open bundle, which must still have this name.
+fn check_named(file: &File, name: Hash, sample: Sample<'_>) -> Result<Checked> {
+    let mut lines = Reader::new(file)?;
+    let checked = check_lines(&mut lines, name, sample);
+    // An error may come of another text than the one that has the name, too.
+    lines.ensure_name(name)?;
+    checked
+}
+
+fn check_lines(lines: &mut Reader, name: Hash, sample: Sample<'_>) -> Result<Checked> {
     let first = lines.next()?.context("it is empty")?.to_vec();
     let object: Value = serde_json::from_slice(&first).unwrap_or_default();
     let version = object["queens_bundle"]
@@ -115,3 +129,43 @@ pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
      that wrote it"
 )]
 pub struct UnknownFormat(u64);
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::draw::Seed;
+    use crate::lines::BundleChanged;
+
+    #[test]
+    fn what_is_checked_is_what_has_the_name() {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../verify/corpus");
+        let [one, other, bad] =
+            ["exported/rows-8", "exported/prefixes-8", "bad/range-more-and-less"]
+                .map(|name| fs::read(corpus.join(format!("{name}.bundle"))).expect("it is there"));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("bundle");
+        fs::write(&path, &one).expect("it can be written");
+        let file = open_file(&path).expect("it is a file");
+        let name = Reader::new(&file).and_then(Reader::name).expect("it can be read");
+        assert_eq!(name, blake3::hash(&one));
+        let sample = Sample { draws: 10, seed: Seed::Number(1), all: false };
+
+        // Another file with the same name on disk does not matter.
+        let another = folder.path().join("another");
+        fs::write(&another, &other).expect("it can be written");
+        fs::rename(&another, &path).expect("it can be renamed");
+        assert_eq!(check_named(&file, name, sample).expect("it is sound").name, name);
+
+        let file = open_file(&path).expect("it is a file");
+        let name = blake3::hash(&other);
+        for changed in
+            [one, bad, other[..other.len() - 9].to_vec(), [other, b"{}\n".into()].concat()]
+        {
+            fs::write(&path, changed).expect("it can be written");
+            let error = check_named(&file, name, sample).expect_err("it is another text");
+            assert!(error.is::<BundleChanged>(), "{error:#}");
+        }
+    }
+}

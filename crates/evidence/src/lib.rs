@@ -39,7 +39,7 @@ pub use draw::{Drawn, Sample, Seed, Unit};
 pub use export::{Exported, export, summary, text};
 pub use format::{Lines, StatedAuthor, StatedPolicy, StatedRow};
 pub use header::Header;
-pub use lines::{open_file, open_file_itself};
+pub use lines::{BundleChanged, open_file, open_file_itself};
 pub use new_file::{NewFile, WrittenFile, gzip};
 pub use recount::{RecountEffort, Recounted, recount};
 pub use reports::reports;

@@ -1,7 +1,7 @@
 //! Reads the lines of a bundle file, compressed or not.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
@@ -97,37 +97,53 @@ impl BufRead for Counted {
     }
 }
 
-/// Reads lines, each of a bounded length.
+/// A bundle has other content than before.
+#[derive(Debug, thiserror::Error)]
+#[error("the bundle changed while it was read")]
+pub struct BundleChanged;
+
+/// Reads lines, each of a bounded length, and hashes what it has read.
 pub(super) struct Reader {
     input: Box<dyn BufRead>,
     line: Vec<u8>,
+    hasher: Hasher,
     /// The number of the current line, from 1 on.
     pub(super) number: u64,
 }
 
 impl Reader {
-    pub(super) fn open(bundle: &Path) -> io::Result<Reader> {
-        let mut file = BufReader::with_capacity(1 << 16, open_file(bundle)?);
+    /// Reads an open file from its beginning. It has one reader at a time, because all of them
+    /// share the place in it.
+    pub(super) fn new(file: &File) -> io::Result<Reader> {
+        let mut file = file.try_clone()?;
+        file.rewind()?;
+        let mut file = BufReader::with_capacity(1 << 16, file);
         let input: Box<dyn BufRead> = if file.fill_buf()?.starts_with(&GZIP) {
             let file = Counted { file, silent: 0 };
             Box::new(BufReader::with_capacity(1 << 16, Compressed(MultiGzDecoder::new(file))))
         } else {
             Box::new(file)
         };
-        Ok(Reader { input, line: Vec::new(), number: 0 })
+        Ok(Reader { input, line: Vec::new(), hasher: Hasher::new(), number: 0 })
     }
 
-    /// The BLAKE3 hash of the bundle's text: its name.
-    pub(super) fn name(bundle: &Path) -> io::Result<Hash> {
-        let (mut lines, mut hasher) = (Reader::open(bundle)?, Hasher::new());
-        hasher.update_reader(&mut lines.input)?;
-        Ok(hasher.finalize())
+    /// The BLAKE3 hash of the bundle's text: its name. The rest of the text is read.
+    pub(super) fn name(mut self) -> io::Result<Hash> {
+        self.hasher.update_reader(&mut self.input)?;
+        Ok(self.hasher.finalize())
+    }
+
+    /// Reads the rest of the text, and refuses another text than that with this name.
+    pub(super) fn ensure_name(self, name: Hash) -> Result<(), BundleChanged> {
+        // A file that could be read before, and cannot be now, has changed as well.
+        if self.name().is_ok_and(|it| it == name) { Ok(()) } else { Err(BundleChanged) }
     }
 
     /// The next line without its line feed; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>> {
         self.line.clear();
         self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
+        self.hasher.update(&self.line);
         if self.line.is_empty() {
             return Ok(None);
         }
@@ -152,7 +168,7 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("it runs").success());
         for path in [&pipe, folder.path(), Path::new("/dev/zero")] {
-            let error = Reader::open(path).err().expect("it has no lines");
+            let error = open_file(path).expect_err("it is not read");
             assert_eq!(error.to_string(), "it is no regular file");
         }
     }

@@ -8,15 +8,16 @@ use farm::{Check, JobId, LeaseId, LeaseKind, LeaseToken, Provenance, Report, Tas
 use crate::canonical::{Decimal, decode};
 use crate::check::Checked;
 use crate::format::Line;
-use crate::lines::Reader;
+use crate::lines::{Reader, open_file};
 
 /// Passes each range of a bundle, in ascending order, to `see`: as a report about this job, with a
 /// lease of its own. [`check`](crate::check()) has found the bundle sound, as `checked`.
 ///
 /// # Errors
 ///
-/// Any error of `see`, and an error if the bundle cannot be read, or if it has more than the first
-/// counts of one process: audits, disputes, or changes of trust.
+/// Any error of `see`, and an error if the bundle cannot be read, is no longer the one that was
+/// checked, or has more than the first counts of one process: audits, disputes, or changes of
+/// trust.
 pub fn reports(
     bundle: &Path,
     checked: &Checked,
@@ -24,7 +25,7 @@ pub fn reports(
     mut see: impl FnMut(Report, Provenance) -> Result<()>,
 ) -> Result<()> {
     let fingerprint = checked.plan.fingerprint();
-    let mut lines = Reader::open(bundle)?;
+    let mut lines = Reader::new(&open_file(bundle)?)?;
     let mut leases = 0;
     lines.next()?;
     while let Some(bytes) = lines.next()? {
@@ -55,5 +56,5 @@ pub fn reports(
         };
         see(report, author.provenance.clone())?;
     }
-    Ok(())
+    Ok(lines.ensure_name(checked.name)?)
 }

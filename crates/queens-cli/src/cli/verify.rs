@@ -8,7 +8,7 @@ use board::MethodChoice;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use count::{Backend, CountError, Variant};
-use evidence::{RecountEffort, Sample, Seed, UnknownFormat};
+use evidence::{BundleChanged, RecountEffort, Sample, Seed, UnknownFormat};
 use executor::CountingError;
 
 use super::options::{ThreadsArgs, in_units};
@@ -142,6 +142,9 @@ pub(super) fn refused(path: &Path, error: &anyhow::Error) -> Failure {
     // compression of the bundle.
     match error.downcast_ref::<std::io::Error>() {
         Some(error) if error.raw_os_error().is_some() => unreadable(path, error),
+    if error.is::<BundleChanged>() {
+        return unreadable(path, error);
+    }
         _ => Failure::bundle(path, format_args!("{error:#}")),
     }
 }
