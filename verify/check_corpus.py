@@ -4,6 +4,7 @@ already, the most that a task can count is what it counts."""
 
 import gzip
 import io
+import json
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,21 @@ with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
     many = Path(bombs, "many-authors.bundle")
     many.write_bytes(b"".join((header.replace(b'"authors":1,', b'"authors":100000,'), *authors, *ranges)))
     cases.append((many, 0, "60", ""))
+    # A shard without tasks leaves nothing to count again.
+    head = json.loads(exported.read_bytes().splitlines()[0])
+    head |= {"shard": 30, "shards": 40, "covered": 0, "counted": "0", "authors": 0, "ranges": 0}
+    empty = Path(bombs, "empty.bundle")
+    empty.write_text(json.dumps(head, separators=(",", ":")) + "\n")
+    cases.append((empty, 2, "60", "nothing was checked"))
+    # A version that is no short number is no version; a kernel that no program has does not count.
+    plain, author = exported.read_bytes(), b'"kernel":"'
+    for name, before, after, said in (
+        ("long-version", b'"queens_bundle":1,', b'"queens_bundle":4294967296,', "line 1 is no header"),
+        ("kernel", plain.split(author)[1].split(b'"')[0].join((author, b'"')), author + b'search"', "line 2"),
+    ):
+        file = Path(bombs, f"{name}.bundle")
+        file.write_bytes(plain.replace(before, after))
+        cases.append((file, 16, "60", said))
     wrong = [text for texts in pool.map(judge, cases) for text in texts]
 # A bundle that changes between two of its readings is neither sound nor wrong.
 for changed in (exported.read_bytes().replace(b'"count":"', b'"count":"1', 1), (HERE / "corpus/good/part-2-of-3.bundle").read_bytes()):

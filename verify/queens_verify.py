@@ -78,7 +78,7 @@ LINES = {
     "trust": record(owner=is_string, machine=is_null_or(is_string), trusted=is_bool, reason=is_string, at=is_time),
     "author": record(
         owner=is_string, machine=is_string, worker=is_string, build=is_string,
-        kernel=matches("(reference|portable|neon|avx2|avx512)( mirrored)?|search|gpu"),
+        kernel=matches("(reference|portable|neon|avx2|avx512)( mirrored)?|gpu"),
     ),
     "range": record(audit=matches("not_chosen|wanted|agreed"), row=ROW, counts=is_null_or(is_array(is_decimal(2**64)))),
     "audit": record(row=ROW),
@@ -359,6 +359,8 @@ def main():
                 raise Unknown("a bundle is a file, and this is a pipe or a device")
             bundle = Bundle(file, args.draws, args.seed, args.beacon)
         outcomes, head = recount(bundle, args.seconds), bundle.head
+        if not head["covered"] and head["state"] == "done":
+            raise Unknown("nothing was checked: the bundle has no tasks that can be counted again")
         if head["covered"] and not any(map(any, outcomes)):
             raise Unknown("nothing was counted again in this time: give more --seconds or --draws")
     except Wrong as wrong:

@@ -78,8 +78,9 @@ fn check_lines(lines: &mut Reader, name: Hash, sample: Sample<'_>) -> Result<Che
     let object: Value = serde_json::from_slice(&first).unwrap_or_default();
     let version = object["queens_bundle"]
         .as_u64()
+        .and_then(|version| u32::try_from(version).ok())
         .context("it is not a bundle: its first line does not name the version of the format")?;
-    if version != u64::from(VERSION) {
+    if version != VERSION {
         return Err(UnknownFormat(version).into());
     }
     let header: Header = decode(&first).context("line 1")?;
@@ -128,7 +129,7 @@ fn check_lines(lines: &mut Reader, name: Hash, sample: Sample<'_>) -> Result<Che
     "its version is {0}, and this program reads version {VERSION}; use the version of the program \
      that wrote it"
 )]
-pub struct UnknownFormat(u64);
+pub struct UnknownFormat(u32);
 
 #[cfg(test)]
 mod tests {

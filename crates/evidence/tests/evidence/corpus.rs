@@ -94,4 +94,17 @@ fn a_bundle_of_an_unknown_format_gets_no_verdict() {
         let error = check(&bundle, sample).expect_err("it may be anything");
         assert!(error.is::<UnknownFormat>(), "{error}");
     }
+    // `check_corpus.py` has the same: what is no short number is no version.
+    let text = std::fs::read_to_string(Path::new(CORPUS).join("exported/rows-8.bundle"));
+    let text = text.expect("it is there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bundle");
+    for (version, is_unknown) in [("4294967295", true), ("4294967296", false), ("-2", false)] {
+        let of_version = format!("{{\"queens_bundle\":{version},");
+        std::fs::write(&path, text.replacen("{\"queens_bundle\":1,", &of_version, 1))
+            .expect("it can be written");
+        let sample = Sample { draws: 0, seed: Seed::Number(1), all: true };
+        let error = check(&path, sample).expect_err("it is of another version or of none");
+        assert_eq!(error.is::<UnknownFormat>(), is_unknown, "{version}: {error}");
+    }
 }

@@ -129,7 +129,7 @@ impl Verified<'_> {
         let Verdict { is_exact, draws, .. } = self.recounted.verdict;
         let ranges = self.checked.header.lines.ranges;
         match (is_exact, draws) {
-            _ if ranges == 0 => "cannot be told: no range is counted yet",
+            _ if ranges == 0 => "cannot be told: it has no range",
             (true, _) => "holds",
             (false, 0) => "cannot be told: nothing was counted again here",
             (false, _) => "holds, as far as a sample shows",
@@ -145,7 +145,7 @@ impl Verified<'_> {
             _ => ("wrong ranges or wrong tasks", "range, or a single wrong task,"),
         };
         if self.checked.header.lines.ranges == 0 {
-            return "no range is counted yet".into();
+            return "the bundle has no range that could be counted again".into();
         }
         if is_exact {
             return "every range was counted again here, with the same result: their sum is as certain as this \

@@ -108,6 +108,13 @@ pub(super) fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     let verified = Verified { checked: &checked, recounted: &recounted };
     output::print(if args.json { verified.json() } else { verified.text() })?;
     match checked.header.state {
+        farm::JobState::Done if checked.header.lines.ranges == 0 => {
+            Err(Failure::Undecided(format!(
+                "nothing was checked: the bundle {} has no tasks that can be counted again, so whether its total holds is \
+             undecided",
+                args.bundle.display()
+            )))
+        }
         farm::JobState::Done if verified.nothing_is_checked() => Err(Failure::Undecided(format!(
             "nothing was checked: the bundle {} agrees with itself, but not one of its ranges was counted again, so whether \
              its counts hold is undecided; give it more --seconds, a larger --sample, or --all",
@@ -135,6 +142,9 @@ pub(super) fn refused(path: &Path, error: &anyhow::Error) -> Failure {
             "cannot tell whether the bundle {bundle} holds: {error}"
         ));
     }
+    if error.is::<BundleChanged>() {
+        return unreadable(path, error);
+    }
     if let Some(error) = error.downcast_ref::<CountError>() {
         return CountingError::Count(*error).into();
     }
@@ -142,9 +152,6 @@ pub(super) fn refused(path: &Path, error: &anyhow::Error) -> Failure {
     // compression of the bundle.
     match error.downcast_ref::<std::io::Error>() {
         Some(error) if error.raw_os_error().is_some() => unreadable(path, error),
-    if error.is::<BundleChanged>() {
-        return unreadable(path, error);
-    }
         _ => Failure::bundle(path, format_args!("{error:#}")),
     }
 }

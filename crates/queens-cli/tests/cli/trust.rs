@@ -267,12 +267,24 @@ fn the_evidence_of_a_farm_has_task_counts() {
         assert_eq!(nothing.code, Some(15), "{nothing:?}");
         assert!(nothing.stderr.contains("is undecided; give it more --seconds"), "{nothing:?}");
     }
-    // A board without tasks has nothing to count.
+    // A board without tasks has nothing to count, and so has a shard of too few tasks.
     let scratch_ledger = scratch.path("three.db").display().to_string();
     let three = scratch.path("three").display().to_string();
     run(&mut queens(&["count", "3", "--rows", "3", "--ledger", &scratch_ledger])).success();
     run(&mut queens(&["export", "1", &three, "--ledger", &scratch_ledger])).success();
-    run(&mut queens(&["verify", &three, "--seconds", "0"])).success();
+    let shard = scratch.path("shard").display().to_string();
+    let shard_ledger = scratch.path("shard.db").display().to_string();
+    let count = ["count", "4", "--rows", "1", "--shard", "8/8", "--ledger", &shard_ledger];
+    run(&mut queens(&count)).success();
+    run(&mut queens(&["export", "1", &shard, "--ledger", &shard_ledger])).success();
+    for bundle in [&three, &shard] {
+        for effort in ["--seconds=0", "--all"] {
+            let nothing = run(&mut queens(&["verify", bundle, effort]));
+            assert_eq!(nothing.code, Some(15), "{nothing:?}");
+            assert!(nothing.stdout.contains("cannot be told: it has no range"), "{nothing:?}");
+            assert!(nothing.stderr.contains("nothing was checked"), "{nothing:?}");
+        }
+    }
 
     // The lines are the same as from the ledger itself. Only the time in the header differs.
     run(queens(&["export", "1", near, "--ledger"]).arg(farm.ledger())).success();
