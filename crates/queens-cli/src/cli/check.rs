@@ -38,20 +38,25 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let (text, source) = args.queens.text()?;
     let boards = queens_input::boards(&text);
-    let mut refusals = Vec::new();
+    // Nothing is said of any board before all of them are read.
+    let (mut verdicts, mut refusals) = (Vec::new(), Vec::new());
     for (board, number) in boards.iter().zip(1..) {
         let (source, which) = if boards.len() == 1 {
             (source.clone(), "this is no placement".into())
         } else {
             (format!("{source}, board {number}"), format!("board {number} is no placement"))
         };
-        refusals.extend(judge(args, board, &source)?.map(|reason| format!("{which}: {reason}")));
+        match judge(args, board, &source)? {
+            Ok(verdict) => verdicts.push(verdict),
+            Err(reason) => refusals.push(format!("{which}: {reason}")),
+        }
     }
+    verdicts.into_iter().try_for_each(output::print)?;
     if refusals.is_empty() { Ok(()) } else { Err(Failure::NoPlacement(refusals.join("; "))) }
 }
 
-/// Prints that the queens are a placement, or returns the reason why they are none.
-fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, Failure> {
+/// The sentence that the queens are a placement, or the reason why they are none.
+fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Result<String, String>, Failure> {
     let QueensRead { n: said, squares: queens, counted_from } =
         queens_input::read(board, source, false, args.rules.name())?;
     // Squares do not say how large their board is. A placement has as many rows as queens, so that
@@ -85,11 +90,12 @@ fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Option<String>, 
         Some(_) if !is_each_once => "; its columns are counted from 1",
         _ => "",
     };
-    if reason.is_none() && args.json {
-        output::print(json!({"problem": args.rules.name(), "n": n, "placement": true}))?;
-    } else if reason.is_none() {
-        let plural = plural(n.into(), "s");
-        output::print(format!("a placement of {n} queen{plural} ({}){note}", args.rules.name()))?;
+    if let Some(reason) = reason {
+        return Ok(Err(format!("{reason}{note}")));
     }
-    Ok(reason.map(|reason| format!("{reason}{note}")))
+    let (name, plural) = (args.rules.name(), plural(n.into(), "s"));
+    Ok(Ok(match args.json {
+        true => json!({"problem": name, "n": n, "placement": true}).to_string(),
+        false => format!("a placement of {n} queen{plural} ({name}){note}"),
+    }))
 }

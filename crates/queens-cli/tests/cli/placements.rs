@@ -257,5 +257,6 @@ fn a_verdict_is_given_only_on_a_text_that_is_understood_whole() {
         let outcome = run_with_input(&mut queens(&["check"]), text);
         assert_eq!(outcome.code, Some(code), "{text}: {outcome:?}");
         assert!(outcome.stderr.contains(said), "{text}: {outcome:?}");
+        assert!(code != 2 || outcome.stdout.is_empty(), "{text}: {outcome:?}");
     }
 }
