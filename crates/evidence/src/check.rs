@@ -57,7 +57,8 @@ impl Checked {
 ///
 /// An error says what is wrong, with the number of the line. It is [`UnknownFormat`] if the bundle
 /// has another version: then nothing is known about the bundle. It is
-/// [`BundleChanged`](crate::BundleChanged) if somebody writes to the file meanwhile. An [`std::io::Error`] means that the file cannot be read.
+/// [`BundleChanged`](crate::BundleChanged) if somebody writes to the file meanwhile. An
+/// [`std::io::Error`] means that the file cannot be read.
 pub fn check(bundle: &Path, sample: Sample<'_>) -> Result<Checked> {
     let file = open_file(bundle)?;
     let name = Reader::new(&file)?.name()?;
