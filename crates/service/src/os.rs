@@ -46,18 +46,21 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
 }
 
 /// Opens a pipe or a device to be written to. It fails for a pipe that nobody reads, because
-/// waiting for a reader may never end.
+/// waiting for a reader may never end. To write waits while the pipe is full.
 #[cfg(unix)]
 pub(crate) fn open_to_write(path: &Path) -> io::Result<fs::File> {
+    use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let flags = OFlags::NONBLOCK.bits() as i32;
     let opened = fs::File::options().write(true).custom_flags(flags).open(path);
-    opened.map_err(|error| match error.raw_os_error() {
+    let file = opened.map_err(|error| match error.raw_os_error() {
         Some(code) if code == rustix::io::Errno::NXIO.raw_os_error() => {
             io::Error::other("nobody reads it: start its reader first")
         }
         _ => error,
-    })
+    })?;
+    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
 }
 
 #[cfg(not(unix))]

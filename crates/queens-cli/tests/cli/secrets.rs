@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt, chown, lchown, symlink
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::process::{behind, queens, run};
+use crate::support::process::{behind, queens, run, wait_until};
 use crate::support::{Farm, Scratch};
 
 #[test]
@@ -322,4 +322,47 @@ fn a_ledger_where_all_users_make_files_has_nothing_of_another_user() {
     set_mode(&shared, 0o777);
     run(&mut queens(begin[0])).refusal(10, &["chmod +t"]);
     run(&mut queens(look[0])).success();
+}
+
+/// Whoever planted the link would choose the file of this user that is replaced.
+#[test]
+fn no_output_goes_where_the_link_of_another_user_leads_or_waits_for_a_reader() {
+    let scratch = Scratch::new();
+    let [ours, link, pipe] = ["ours", "link", "pipe"].map(|name| scratch.path(name));
+    let outputs = |path: &Path| {
+        let mut draw = queens(&["draw", "a1", "--size", "200", "--format", "svg", "--out"]);
+        let mut times = queens(&["reproduce", "--times", "--quick", "--svg"]);
+        [&mut draw, &mut times].map(|command| run(command.arg(path)))
+    };
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("it runs").success());
+    for output in outputs(&pipe) {
+        output.refusal(10, &["cannot write to", "nobody reads it"]);
+    }
+    // The drawing is larger than what a pipe holds.
+    let drawn = scratch.path("drawn");
+    let drawn_to = fs::File::create(&drawn).expect("it is new");
+    let mut reader = Command::new("cat").arg(&pipe).stdout(drawn_to).spawn().expect("it runs");
+    let draw = || {
+        let mut draw = queens(&["draw", "a1", "--size", "200", "--format", "svg", "--out"]);
+        run(draw.arg(&pipe))
+    };
+    // The reader opens the pipe a moment after it has started.
+    wait_until("the pipe has a reader", || draw().code == Some(0));
+    assert!(reader.wait().expect("it ends").success());
+    let drawn = fs::read(&drawn).expect("it is there");
+    assert!(drawn.len() > 1 << 16 && drawn.ends_with(b"</svg>\n"), "{} bytes", drawn.len());
+
+    if !is_root() {
+        return;
+    }
+    fs::write(&ours, "ours").expect("it is new");
+    for target in [&ours, &pipe] {
+        symlink(target, &link).expect("it is new");
+        lchown(&link, Some(OTHERS[0]), None).expect("it needs root");
+        for output in outputs(&link) {
+            output.refusal(10, &["cannot write to", "user 4711 made the link"]);
+        }
+        fs::remove_file(&link).expect("it is ours");
+    }
+    assert_eq!(fs::read(&ours).expect("it is there"), b"ours");
 }

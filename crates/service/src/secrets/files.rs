@@ -3,7 +3,7 @@
 //!
 //! A regular file is replaced in one step, and the new one gets the owner of the old one where the
 //! system allows it. If the name is a link, the link stays, and the file that it leads to is
-//! replaced or made. A pipe or a device is written to.
+//! replaced or made, unless another user made the link. A pipe or a device is written to.
 //!
 //! A secret is read or written only where no other user can have planted something in its place:
 //!
@@ -89,11 +89,12 @@ pub(super) fn replace(path: &Path, contents: &[u8]) -> Result<(), ServiceError> 
 }
 
 /// Writes `contents`, which are no secret, to the file at `path`, all of it or nothing. A new file
-/// has the mode of any new file, and an existing one keeps its own. The error does not name the
-/// file.
+/// has the mode of any new file, and an existing one keeps its own. No link that another user made
+/// is followed. The error does not name the file.
 pub fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
     if is_pipe_or_device(path) {
-        return fs::write(path, contents);
+        behind_own_links(path)?;
+        return os::open_to_write(path)?.write_all(contents);
     }
     let (file, place) = draft(path, contents, false)?;
     Ok(file.persist(place).map(drop)?)
@@ -121,10 +122,7 @@ pub(super) fn missing(path: &Path) -> ServiceError {
 /// that file, which is `path` with its links followed. The new file is removed if the value is
 /// dropped.
 fn draft(path: &Path, contents: &[u8], is_secret: bool) -> io::Result<(NamedTempFile, PathBuf)> {
-    let place = match is_secret {
-        true => behind_own_links(path)?,
-        false => behind_links(path, |_| Ok(()))?,
-    };
+    let place = behind_own_links(path)?;
     // What is there may be another file a moment later. Only this answer is checked and used.
     let before = fs::symlink_metadata(&place).ok();
     let before = match is_secret {
