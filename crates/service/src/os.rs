@@ -7,7 +7,7 @@ use std::path::Path;
 
 use farm::Principal;
 #[cfg(unix)]
-use ledger::{folder_of, owner_elsewhere};
+use ledger::{check_folder, folder_of, owner_elsewhere};
 
 /// The name of the machine that this process runs on. It is made of the random number that Linux
 /// draws at each start of the system, because the containers of one host share this number and not
@@ -150,7 +150,7 @@ pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
         let text = format!("it has {names} names, and another user may have made one; use a copy");
         return Err(io::Error::other(text));
     }
-    check_folder(&folder, folder_of(path))
+    check_folder(&folder, folder_of(path), Some(found.uid()))
 }
 
 /// Refuses to replace a secret that is another user's, or a file in a folder where other users may
@@ -164,23 +164,10 @@ pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result
     }
     // If there is no folder, to make a file there fails, too.
     if let Ok(folder) = fs::metadata(folder_of(path)) {
-        check_folder(&folder, folder_of(path))?;
+        check_folder(&folder, folder_of(path), None)?;
     }
     let has_one_name = |it: &Metadata| std::os::unix::fs::MetadataExt::nlink(it) == 1;
     Ok(found.filter(|found| found.is_file() && has_one_name(found)))
-}
-
-#[cfg(unix)]
-fn check_folder(found: &Metadata, path: &Path) -> io::Result<()> {
-    const STICKY: u32 = 0o1000;
-    let mode = std::os::unix::fs::MetadataExt::mode(found);
-    if mode & 0o002 == 0 || mode & STICKY != 0 {
-        return Ok(());
-    }
-    let path = path.display();
-    Err(io::Error::other(format!(
-        "other users may replace the files of its folder: run `chmod o-w {path}` or `chmod +t {path}`"
-    )))
 }
 
 /// Refuses a link that another user made.

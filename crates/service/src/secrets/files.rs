@@ -13,7 +13,8 @@
 //! | a file that is read | be regular, and have one name; only its group may read or write it, too |
 //! | a pipe | let no others read it |
 //! | a link on the way | belong to this process's user or to root |
-//! | the folder | let no others write to it, unless it is sticky, as `/tmp` is |
+//! | the folder | belong to this process's user or to root |
+//! | a folder to which others may write | be sticky, as `/tmp` is |
 //!
 //! The secrets that Kubernetes and Docker mount are files and links of root. Root may also read a
 //! file whose owner has the folder, too: it runs `queens jobs` with the join file of a service.
@@ -236,7 +237,7 @@ mod tests {
         // Each case plants something in a folder, where `ours` is a secret file of this user and
         // `folder/secret` is another. The name is that of the secret that is asked for.
         type Plant<'a> = (&'a str, &'a str, Box<dyn Fn(&Path) + 'a>);
-        let cases: [Plant<'_>; 9] = [
+        let cases: [Plant<'_>; 10] = [
             (
                 "secret",
                 "user 4711 owns it",
@@ -290,6 +291,13 @@ mod tests {
                 }),
             ),
             ("folder/secret", "chmod +t", Box::new(|root| with_mode(&root.join("folder"), 0o757))),
+            (
+                "folder/secret",
+                "user 4711 owns its folder",
+                Box::new(|root| {
+                    chown(root.join("folder"), OTHER, OTHER).expect("it needs root");
+                }),
+            ),
             (
                 "pipe",
                 "user 4711 owns it",
