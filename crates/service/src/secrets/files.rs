@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(read(&planted).expect("it has one name"), Some(b"new".into()));
     }
 
-    /// Two owners of the name take turns: nobody, and another user.
+    /// The name leads by turns to nothing and to another user's file.
     #[cfg(unix)]
     #[test]
     fn a_secret_is_given_to_nobody_who_plants_a_file_while_it_is_written() {
