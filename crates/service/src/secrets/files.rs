@@ -13,8 +13,7 @@
 //! | a file that is read | be regular, and have one name; only its group may read or write it, too |
 //! | a pipe | let no others read it |
 //! | a link on the way | belong to this process's user or to root |
-//! | the folder | belong to this process's user or to root |
-//! | a folder to which others may write | be sticky, as `/tmp` is |
+//! | a folder to which all users may write | be sticky, as `/tmp` is, and belong to this process's user or to root |
 //!
 //! The secrets that Kubernetes and Docker mount are files and links of root. Root may also read a
 //! file whose owner has the folder, too: it runs `queens jobs` with the join file of a service.
@@ -296,6 +295,7 @@ mod tests {
                 "user 4711 owns its folder",
                 Box::new(|root| {
                     chown(root.join("folder"), OTHER, OTHER).expect("it needs root");
+                    with_mode(&root.join("folder"), 0o1777);
                 }),
             ),
             (

@@ -345,8 +345,8 @@ async fn what_cannot_be_done_is_one_clear_problem() {
     assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(1), "nothing was added: {listed}");
 }
 
-/// Whatever is asked for below the root of the API, and whoever refuses it: a handler, the gate or a
-/// library.
+/// Whatever is asked for below the root of the API, and whoever refuses it: a handler, the gate or
+/// a library.
 #[tokio::test]
 async fn every_error_of_the_api_is_a_problem() {
     let (_folder, farm) = with_a_file().await;
