@@ -232,8 +232,9 @@ impl Worker {
             let wakeup = self.agent.next_wakeup();
             let wakeup = wakeup.map(|at| self.started + Duration::from_millis(at.0));
             // A single lease may be larger than what the agent agreed to hold; then the rest of it
-            // waits on the coordinator's side.
-            let has_room = self.executor.waiting_tasks() <= self.most_tasks;
+            // waits on the coordinator's side. So it does while finished parts wait: orders that
+            // come without end would keep them waiting.
+            let has_room = self.executor.waiting_tasks() + self.parts.len() <= self.most_tasks;
             let order = async {
                 if has_room { link.orders.next().await } else { std::future::pending().await }
             };
