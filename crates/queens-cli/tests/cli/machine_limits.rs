@@ -179,7 +179,7 @@ fn a_resource_that_runs_out_has_one_exit_code_and_one_sentence_in_every_command(
     let _coordinator = farm.start_coordinator();
     // Everybody may use the folder: a limit of processes does not hold for root.
     let scratch = Scratch::new();
-    fs::set_permissions(scratch.path(""), PermissionsExt::from_mode(0o777)).expect("it is ours");
+    fs::set_permissions(scratch.path(""), PermissionsExt::from_mode(0o1777)).expect("it is ours");
     let file = |name: &str| scratch.path(name).display().to_string();
     let [counted, bundle] = ["counted.db", "bundle"].map(file);
     run(&mut queens(&["count", "8", "--ledger", &counted])).success();
