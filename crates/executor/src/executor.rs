@@ -166,6 +166,14 @@ impl Executor {
         });
     }
 
+    /// Removes all tasks, and stops the threads that count some of them.
+    pub fn drop_all(&self) {
+        self.shared.change(|state| {
+            state.queue.retain(|_| false);
+            state.stop(|_| true);
+        });
+    }
+
     /// Removes all tasks that no thread has begun.
     pub fn clear(&self) {
         self.shared.change(|state| state.queue.retain(|_| false));
@@ -186,11 +194,8 @@ impl Executor {
 impl Drop for Executor {
     /// Ends the threads, without waiting for them.
     fn drop(&mut self) {
-        self.shared.change(|state| {
-            state.queue.retain(|_| false);
-            state.stop(|_| true);
-            state.closed = true;
-        });
+        self.drop_all();
+        self.shared.change(|state| state.closed = true);
     }
 }
 
@@ -444,6 +449,21 @@ mod tests {
         assert!(matches!(stopped, gpu::Error::Count(CountError::Stopped)), "{stopped}");
         let counted = next_parts(&parts, short.tasks);
         assert!(counted.iter().all(|part| part.lease == LeaseId(2)), "{counted:?}");
+    }
+
+    #[test]
+    fn all_threads_are_freed_when_everything_is_dropped() {
+        let (endless, tasks) = all_tasks(32, Method::Prefixes { rows: 1 });
+        let (executor, parts) = start(2, Backend::detect());
+        push(&executor, lease(1, endless), tasks);
+        while executor.shared.lock().busy.len() < 2 {
+            std::thread::yield_now();
+        }
+        executor.drop_all();
+        for _ in 0..2 {
+            parts.recv().expect("it runs").expect_err("all leases were dropped");
+        }
+        assert!(executor.is_idle());
     }
 
     #[test]

@@ -354,7 +354,7 @@ impl Worker {
         tracing::warn!(reason, "everything that this worker holds is void: dropping it");
         self.agent.disowned();
         self.leases.clear();
-        self.executor.clear();
+        self.executor.drop_all();
         reason
     }
 
