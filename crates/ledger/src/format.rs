@@ -28,9 +28,10 @@ pub(super) const MOST_BYTES: i32 = 1 << 20;
 pub(super) const PAGE_BYTES: i32 = 2048;
 /// The tables, indices and views of every ledger.
 const SCHEMA: &str = include_str!("schema.sql");
-/// The tables that Litestream may add.
-const OF_LITESTREAM: &str = "CREATE TABLE _litestream_lock (id INTEGER);
-                             CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)";
+/// What others may add: Litestream its tables, and SQLite's ANALYZE one.
+const OF_OTHERS: &str = "CREATE TABLE _litestream_lock (id INTEGER);
+                         CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+                         ANALYZE";
 
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -99,7 +100,7 @@ fn check_schema(db: &Connection) -> Result<()> {
     let ours = Connection::open_in_memory()?;
     ours.execute_batch(SCHEMA)?;
     let wanted = read(&ours, usize::MAX)?;
-    ours.execute_batch(OF_LITESTREAM)?;
+    ours.execute_batch(OF_OTHERS)?;
     let allowed = read(&ours, usize::MAX)?;
     // One part more than allowed is enough to find a part that does not belong to a ledger.
     let found = read(db, allowed.len() + 1)?;

@@ -83,12 +83,13 @@ fn a_count_with_a_standing_that_does_not_fit_its_place_is_refused_by_whoever_rea
 }
 
 #[test]
-fn a_ledger_that_litestream_replicates_is_a_ledger_and_every_opening_has_its_own_number() {
+fn a_ledger_with_what_litestream_and_sqlite_add_is_a_ledger_and_every_opening_has_its_own_number() {
     let (_folder, path) = scratch();
     ledger_in(&path).close().expect("it can be closed");
     let db = rusqlite::Connection::open(&path).expect("it is there");
     let its = "CREATE TABLE IF NOT EXISTS _litestream_lock (id INTEGER);
-               CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);";
+               CREATE TABLE IF NOT EXISTS _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER);
+               ANALYZE";
     db.execute_batch(its).expect("it is SQL");
     drop(db);
     for epoch in 2..=3 {
