@@ -7,11 +7,12 @@
 //! | a command that | the owner of | must be |
 //! |---|---|---|
 //! | writes | the ledger, each file beside it, each link to it | this process's user or root; for root also the owner of the folder |
-//! | writes | the folder, which must be sticky | this process's user or root; for root anybody |
 //! | reads | each file beside the ledger | one of these, or the owner of the ledger |
 //!
-//! A file beside the ledger must also have one name. In other folders nothing is checked, because
-//! there are file systems that show other owners than the real ones.
+//! A file beside the ledger must also have one name. The folder need not be sticky: whoever
+//! replaces a file there shows the own number, and volumes of containers have the mode 0777. In
+//! other folders nothing is checked, because there are file systems that show other owners than the
+//! real ones.
 
 #[cfg(unix)]
 use std::fs::{self, Metadata};
@@ -42,10 +43,6 @@ pub(crate) fn check_planted(path: &Path, usage: Use) -> io::Result<()> {
     let owner = match usage {
         Use::Reads => fs::metadata(&file).ok().map(|ledger| ledger.uid()),
         Use::Writes => {
-            if let Some(folder) = shared_folder_of(&file) {
-                let owner = folder.uid();
-                check_folder(&folder, folder_of(&file), Some(owner))?;
-            }
             check(&file, None, false)?;
             None
         }

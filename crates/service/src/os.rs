@@ -170,9 +170,13 @@ pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result
     Ok(found.filter(|found| found.is_file() && has_one_name(found)))
 }
 
-/// Refuses a link that another user made.
+/// Refuses a link that another user made in a folder to which all users may write. Elsewhere it was
+/// made by who looks after the folder.
 #[cfg(unix)]
 pub(crate) fn check_link(path: &Path) -> io::Result<()> {
+    if std::os::unix::fs::MetadataExt::mode(&fs::metadata(folder_of(path))?) & 0o002 == 0 {
+        return Ok(());
+    }
     match owner_elsewhere(&fs::symlink_metadata(path)?) {
         None => Ok(()),
         Some(owner) => Err(io::Error::other(format!(

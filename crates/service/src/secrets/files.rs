@@ -12,7 +12,7 @@
 //! | the file, the pipe or the device | belong to this process's user or to root |
 //! | a file that is read | be regular, and have one name; only its group may read or write it, too |
 //! | a pipe | let no others read it |
-//! | a link on the way | belong to this process's user or to root |
+//! | a link on the way, in a folder to which all users may write | belong to this process's user or to root |
 //! | a folder to which all users may write | be sticky, as `/tmp` is, and belong to this process's user or to root |
 //!
 //! The secrets that Kubernetes and Docker mount are files and links of root. Root may also read a
@@ -259,6 +259,7 @@ mod tests {
                 "secret",
                 "user 4711 made the link",
                 Box::new(|root| {
+                    with_mode(root, 0o1777);
                     symlink("ours", root.join("secret")).expect("it is new");
                     lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
                 }),
@@ -268,6 +269,7 @@ mod tests {
                 "secret",
                 "user 4711 made the link",
                 Box::new(|root| {
+                    with_mode(root, 0o1777);
                     symlink("nothing", root.join("secret")).expect("it is new");
                     lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
                 }),
@@ -276,6 +278,7 @@ mod tests {
                 "first",
                 "user 4711 made the link",
                 Box::new(|root| {
+                    with_mode(root, 0o1777);
                     symlink("second", root.join("first")).expect("it is new");
                     symlink("ours", root.join("second")).expect("it is new");
                     lchown(root.join("second"), OTHER, OTHER).expect("it needs root");
@@ -285,6 +288,7 @@ mod tests {
                 "link/secret",
                 "user 4711 made the link",
                 Box::new(|root| {
+                    with_mode(root, 0o1777);
                     symlink("folder", root.join("link")).expect("it is new");
                     lchown(root.join("link"), OTHER, OTHER).expect("it needs root");
                 }),
