@@ -40,17 +40,17 @@ fn totals_are_exact_after_fifty_kills_of_each_kind() {
 #[ignore = "takes minutes: `.ci/nightly processes`"]
 fn totals_are_exact_after_two_hundred_power_cuts() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let library = folder.path().join("lossy.so");
+    let shim = folder.path().join("lossy.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/lossy.c");
     let mut compiler = std::process::Command::new("cc");
-    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&library).arg(source);
+    compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&shim).arg(source);
     assert!(compiler.arg("-ldl").status().expect("a C compiler").success());
     let mut random = StdRng::seed_from_u64(seed());
     let mut lost = 0;
     // The checks of a farm take the longer, the more often it was killed.
     for _ in 0..4 {
         let farm = Farm::new("--lease-ms 50 --lease-ttl-ms 1000 --grace-ms 50", "--report-ms 10");
-        let mut chaos = Chaos::start(farm, Some(library.clone()));
+        let mut chaos = Chaos::start(farm, Some(shim.clone()));
         chaos.kill(&mut random, 50, 5);
         lost += chaos.lost;
         chaos.finish();
@@ -98,7 +98,7 @@ struct Chaos {
     /// The moments without a coordinator.
     moments: Vec<Moment>,
     /// Keeps what the coordinator has not synced: `support/lossy.c`.
-    library: Option<PathBuf>,
+    shim: Option<PathBuf>,
     /// How many sectors of the ledger were lost.
     lost: u64,
     /// The farm is dropped last, because its folder has the logs of the processes.
@@ -113,9 +113,9 @@ struct Moment {
 }
 
 impl Chaos {
-    fn start(farm: Farm, library: Option<PathBuf>) -> Chaos {
+    fn start(farm: Farm, shim: Option<PathBuf>) -> Chaos {
         let (workers, logs, moments) = (Vec::new(), Vec::new(), Vec::new());
-        let mut chaos = Chaos { coordinator: None, workers, logs, moments, library, lost: 0, farm };
+        let mut chaos = Chaos { coordinator: None, workers, logs, moments, shim, lost: 0, farm };
         chaos.revive();
         chaos
     }
@@ -182,10 +182,10 @@ impl Chaos {
         }
         self.coordinator.get_or_insert_with(|| {
             let mut coordinator = self.farm.coordinator();
-            if let Some(library) = &self.library {
+            if let Some(shim) = &self.shim {
                 let file = self.farm.ledger().canonicalize();
                 let file = file.unwrap_or_else(|_| self.farm.ledger().into());
-                coordinator.env("LD_PRELOAD", library).env("LOSSY_FILE", file);
+                coordinator.env("LD_PRELOAD", shim).env("LOSSY_FILE", file);
             }
             self.farm.serve(&mut coordinator)
         });
