@@ -86,32 +86,6 @@ pub fn owner_elsewhere(found: &Metadata) -> Option<u32> {
     (![0, rustix::process::geteuid().as_raw()].contains(&owner)).then_some(owner)
 }
 
-/// Refuses the folder at `path` if all users may write to it and other users may replace a file in
-/// it: all of them, unless it is sticky, and its owner, unless that is this process's user, root,
-/// or, for root, `owner`, who has the file anyway. Whoever uses a folder that only its owner or a
-/// group may write to, as one of a project, trusts them.
-#[cfg(unix)]
-pub fn check_folder(folder: &Metadata, path: &Path, owner: Option<u32>) -> io::Result<()> {
-    const STICKY: u32 = 0o1000;
-    let mode = folder.mode();
-    let path = path.display();
-    if mode & 0o002 == 0 {
-        return Ok(());
-    }
-    if mode & STICKY == 0 {
-        return Err(io::Error::other(format!(
-            "other users may replace the files of its folder: run `chmod o-w {path}` or `chmod +t {path}`"
-        )));
-    }
-    let owner = owner.filter(|_| rustix::process::geteuid().is_root());
-    match owner_elsewhere(folder) {
-        Some(other) if owner != Some(other) => Err(io::Error::other(format!(
-            "user {other} owns its folder {path} and may replace the files in it: use a folder of yours"
-        ))),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(not(unix))]
 pub(crate) fn check_planted(_: &Path, _: Use) -> io::Result<()> {
     Ok(())

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use farm::Principal;
 #[cfg(unix)]
-use ledger::{check_folder, folder_of, owner_elsewhere};
+use ledger::{folder_of, owner_elsewhere};
 
 /// The name of the machine that this process runs on. It is made of the random number that Linux
 /// draws at each start of the system, because the containers of one host share this number and not
@@ -168,6 +168,32 @@ pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result
     }
     let has_one_name = |it: &Metadata| std::os::unix::fs::MetadataExt::nlink(it) == 1;
     Ok(found.filter(|found| found.is_file() && has_one_name(found)))
+}
+
+/// Refuses the folder at `path` if all users may write to it and other users may replace a file in
+/// it: all of them, unless it is sticky, and its owner, unless that is this process's user, root,
+/// or, for root, `owner`, who has the file anyway. Whoever uses a folder that only its owner or a
+/// group may write to, as one of a project, trusts them.
+#[cfg(unix)]
+fn check_folder(folder: &Metadata, path: &Path, owner: Option<u32>) -> io::Result<()> {
+    const STICKY: u32 = 0o1000;
+    let mode = std::os::unix::fs::MetadataExt::mode(folder);
+    let path = path.display();
+    if mode & 0o002 == 0 {
+        return Ok(());
+    }
+    if mode & STICKY == 0 {
+        return Err(io::Error::other(format!(
+            "other users may replace the files of its folder: run `chmod o-w {path}` or `chmod +t {path}`"
+        )));
+    }
+    let owner = owner.filter(|_| rustix::process::geteuid().is_root());
+    match owner_elsewhere(folder) {
+        Some(other) if owner != Some(other) => Err(io::Error::other(format!(
+            "user {other} owns its folder {path} and may replace the files in it: use a folder of yours"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a link that another user made in a folder to which all users may write. Elsewhere it was

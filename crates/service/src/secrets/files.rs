@@ -229,6 +229,12 @@ mod tests {
         let with_mode = |path: &Path, mode| {
             fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
         };
+        // A link of another user, in a folder to which all users may write.
+        let plant_link = |root: &Path, target: &str, link: &str| {
+            with_mode(root, 0o1777);
+            symlink(target, root.join(link)).expect("it is new");
+            lchown(root.join(link), OTHER, OTHER).expect("it needs root");
+        };
         let make_pipe = |path: &Path, mode: &str| {
             let made = Command::new("mkfifo").args(["-m", mode]).arg(path).status();
             assert!(made.expect("mkfifo(1) runs").success());
@@ -258,40 +264,26 @@ mod tests {
             (
                 "secret",
                 "user 4711 made the link",
-                Box::new(|root| {
-                    with_mode(root, 0o1777);
-                    symlink("ours", root.join("secret")).expect("it is new");
-                    lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
-                }),
+                Box::new(|root| plant_link(root, "ours", "secret")),
             ),
             // It leads to nothing yet.
             (
                 "secret",
                 "user 4711 made the link",
-                Box::new(|root| {
-                    with_mode(root, 0o1777);
-                    symlink("nothing", root.join("secret")).expect("it is new");
-                    lchown(root.join("secret"), OTHER, OTHER).expect("it needs root");
-                }),
+                Box::new(|root| plant_link(root, "nothing", "secret")),
             ),
             (
                 "first",
                 "user 4711 made the link",
                 Box::new(|root| {
-                    with_mode(root, 0o1777);
                     symlink("second", root.join("first")).expect("it is new");
-                    symlink("ours", root.join("second")).expect("it is new");
-                    lchown(root.join("second"), OTHER, OTHER).expect("it needs root");
+                    plant_link(root, "ours", "second");
                 }),
             ),
             (
                 "link/secret",
                 "user 4711 made the link",
-                Box::new(|root| {
-                    with_mode(root, 0o1777);
-                    symlink("folder", root.join("link")).expect("it is new");
-                    lchown(root.join("link"), OTHER, OTHER).expect("it needs root");
-                }),
+                Box::new(|root| plant_link(root, "folder", "link")),
             ),
             ("folder/secret", "chmod +t", Box::new(|root| with_mode(&root.join("folder"), 0o757))),
             (
