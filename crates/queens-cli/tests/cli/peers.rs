@@ -239,6 +239,54 @@ fn a_recount_beyond_the_credit_of_a_worker_is_counted() {
     ended.refusal(12, &["lacks its field `plan`"]);
 }
 
+#[test]
+fn a_worker_whose_leases_are_void_counts_none_of_their_tasks_on() {
+    // Given a coordinator that leases a task which takes years, and disowns it in the next session
+    let url = serve(Disowning(AtomicU64::new(0)));
+
+    // Then the worker is idle, and leaves.
+    let options = ["--threads", "1", "--exit-when-idle", "100ms", "--report-ms", "100"];
+    let outcome = run(queens(&["worker", "--log", "warn", "--coordinator", &url]).args(options));
+
+    assert!(outcome.stderr.contains("is void"), "{outcome:?}");
+    outcome.success();
+}
+
+struct Disowning(AtomicU64);
+
+#[tonic::async_trait]
+impl FarmService for Disowning {
+    type WorkStream = Answers;
+
+    async fn work(
+        &self,
+        _: Request<Streaming<v1::WorkRequest>>,
+    ) -> Result<Response<Self::WorkStream>, Status> {
+        let welcome = Message::Welcome(v1::Welcome { leases_in_ms: 0 });
+        let (problem, method) = (Problem::Total { n: 32 }, Method::Prefixes { rows: 1 });
+        let enumeration = PlanIndex::new(problem, method).expect("such a plan exists");
+        let plan = Plan { problem, method, tasks: enumeration.len() };
+        let tasks = enumeration.tasks(0..3).expect("it is of the plan");
+        let lease = Message::Lease(v1::Lease { plan: Some((&plan).into()), ..lease() });
+        let tasks = Message::Tasks(TasksBlock { lease: LeaseId(1), start: 0, tasks }.into());
+        let said = |messages: Vec<Message>| {
+            messages.into_iter().map(|message| Ok(v1::WorkResponse { message: Some(message) }))
+        };
+        let answers: Answers = match self.0.fetch_add(1, Ordering::Relaxed) {
+            0 => {
+                let void = tokio_stream::once(()).then(|()| async {
+                    // The worker has begun to count meanwhile.
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    Err(Status::aborted("nothing was leased"))
+                });
+                Box::pin(tokio_stream::iter(said(vec![welcome, lease, tasks])).chain(void))
+            }
+            _ => Box::pin(tokio_stream::iter(said(vec![welcome])).chain(tokio_stream::pending())),
+        };
+        Ok(Response::new(answers))
+    }
+}
+
 /// Three tasks of a small plan.
 fn lease() -> v1::Lease {
     let plan =
