@@ -343,3 +343,25 @@ fn every_page_with_commands_is_followed() {
     let followed = PAGES.iter().map(|page| page.name.to_string()).chain(elsewhere).collect();
     assert_eq!(with_commands, followed);
 }
+
+/// The pages that lead to the code name files by their ends, as in `cli/mod.rs`.
+#[test]
+fn every_source_file_that_a_page_names_is_there() {
+    let mut sources = Vec::new();
+    let mut folders = ["crates", "python/src", "tools"].map(|name| root().join(name)).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("it is a folder") {
+            let path = entry.expect("it is listed").path();
+            if path.is_dir() { &mut folders } else { &mut sources }.push(path);
+        }
+    }
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).expect("it is text");
+        let code = text.split('`').skip(1).step_by(2);
+        for name in code.filter(|code| {
+            [".rs", ".c"].iter().any(|end| code.ends_with(end)) && !code.contains([' ', '*', '<'])
+        }) {
+            assert!(sources.iter().any(|path| path.ends_with(name)), "{page} names {name}");
+        }
+    }
+}
