@@ -9,7 +9,7 @@
 //! Only slots in which something was counted take memory. The history is for people: the farm
 //! decides nothing by it, and it is lost with the process. Prometheus keeps longer histories.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use farm::{JobId, Progress, Times};
 
@@ -17,6 +17,7 @@ use farm::{JobId, Progress, Times};
 const SLOTS: i64 = 2_160;
 /// The length of the shortest slots, ms.
 const SHORTEST_MS: i64 = 10_000;
+
 /// The history of a job is forgotten when nothing of the job was counted for this time, ms.
 const KEPT_MS: i64 = 7 * 24 * 3_600_000;
 
@@ -82,8 +83,15 @@ struct Ring {
 
 impl History {
     /// Notes what was counted of jobs until `unix_ms`, while `workers` workers were connected. A
-    /// job of which nothing was counted for a week is forgotten.
-    pub fn note(&mut self, unix_ms: i64, progress: &[Progress], workers: usize) {
+    /// job that is not among `jobs` was removed. It is forgotten, as is a job of which nothing was
+    /// counted for a week.
+    pub fn note(
+        &mut self,
+        unix_ms: i64,
+        progress: &[Progress],
+        workers: usize,
+        jobs: &BTreeSet<JobId>,
+    ) {
         let unix_ms = bounded(unix_ms);
         let mut all = Load { placements: 0.0, workers: workers as u64 };
         for &Progress { job, placements, workers } in progress {
@@ -93,7 +101,11 @@ impl History {
         if all != Load::default() {
             self.add(None, unix_ms, all);
         }
-        self.forget(unix_ms);
+        let is_kept = |ring: &Ring| {
+            ring.loads.back().is_some_and(|&(slot, _)| slot * ring.slot_ms > unix_ms - KEPT_MS)
+        };
+        let is_there = |job: &Option<JobId>| job.is_none_or(|job| jobs.contains(&job));
+        self.rings.retain(|job, ring| is_there(job) && is_kept(ring));
     }
 
     /// Notes work for a job, or for the farm, until `unix_ms`.
@@ -108,13 +120,6 @@ impl History {
                 ring.loads.pop_front();
             }
         }
-    }
-
-    fn forget(&mut self, unix_ms: i64) {
-        let is_kept = |ring: &Ring| {
-            ring.loads.back().is_some_and(|&(slot, _)| slot * ring.slot_ms > unix_ms - KEPT_MS)
-        };
-        self.rings.retain(|_, ring| is_kept(ring));
     }
 
     /// The work for a job with these times, or for the farm. It ends with the job. If the job goes
@@ -207,13 +212,25 @@ mod tests {
     #[test]
     fn what_was_done_is_remembered_with_its_workers() {
         let mut history = History::default();
-        history.note(0, &[], 0);
+        let jobs = BTreeSet::from([JobId(1), JobId(2)]);
+        history.note(0, &[], 0, &jobs);
         assert_eq!(history.of(None, 10_000, NOW), None);
         let of = |job, placements| Progress { job: JobId(job), placements, workers: 3 };
-        history.note(1, &[of(1, 7.0), of(2, 2.0)], 4);
+        history.note(1, &[of(1, 7.0), of(2, 2.0)], 4, &jobs);
         let loads = |job| history.of(job, 10_000, NOW).expect("they are news").loads;
         assert_eq!(loads(JOB), [Load { placements: 7.0, workers: 3 }]);
         assert_eq!(loads(None), [Load { placements: 9.0, workers: 4 }]);
+    }
+
+    #[test]
+    fn a_job_that_was_removed_takes_no_memory() {
+        let mut history = History::default();
+        for job in (1..=1_000).map(JobId) {
+            let progress = Progress { job, placements: 1.0, workers: 1 };
+            history.note(1, &[progress], 1, &BTreeSet::from([job]));
+        }
+        assert_eq!(history.rings.len(), 2, "the last job and the farm");
+        assert_eq!(history.of(None, 10_000, NOW).map(|past| sum(&past)), Some(1_000.0));
     }
 
     #[test]
@@ -269,7 +286,6 @@ mod tests {
         for hour in 0..year {
             history.add(JOB, hour * HOUR, load(1));
             history.add(None, hour * HOUR, load(1));
-            history.forget(hour * HOUR);
         }
         // The last slot is over then.
         let past = history.of(JOB, (year + 24) * HOUR, NOW).expect("it is known");
@@ -278,8 +294,8 @@ mod tests {
         assert!(kept as i64 <= SLOTS, "{kept}");
         let farm = history.of(None, year * HOUR, NOW).expect("it is known");
         assert_eq!((farm.slot_ms, sum(&farm)), (10_000, 6.0), "six hours");
-        history.forget(year * HOUR + KEPT_MS);
-        assert_eq!(history.of(JOB, year * HOUR, NOW), None);
+        history.note(year * HOUR + KEPT_MS, &[], 0, &BTreeSet::from([JobId(1)]));
+        assert_eq!(history.of(JOB, year * HOUR, NOW), None, "nothing was counted for a week");
     }
 
     #[test]
@@ -298,7 +314,8 @@ mod tests {
             let [noted, now, begun, ended] = [1, 5, 25, 125].map(time);
             let mut history = History::default();
             for at in [0, noted, now] {
-                history.note(at, &[Progress { job: JobId(1), placements: 1.0, workers: 1 }], 1);
+                let progress = Progress { job: JobId(1), placements: 1.0, workers: 1 };
+                history.note(at, &[progress], 1, &BTreeSet::from([JobId(1)]));
             }
             for ended_at_ms in [None, Some(ended)] {
                 let times = Times { begun_at_ms: Some(begun), ended_at_ms, ..NOW };

@@ -171,6 +171,11 @@ impl Farm {
         Some(self.view(id, self.jobs.get(&id)?))
     }
 
+    /// The numbers of all jobs that were not removed.
+    pub fn job_ids(&self) -> impl Iterator<Item = JobId> {
+        self.jobs.keys().copied()
+    }
+
     /// The jobs of these numbers that are in a wanted state, the oldest first.
     pub fn jobs(
         &self,

@@ -359,9 +359,10 @@ async fn remember(farm: FarmHandle, past: Arc<Mutex<History>>) {
     loop {
         ticks.tick().await;
         let Ok(progress) = farm.take_progress().await else { return };
-        let Ok(workers) = farm.look(|farm| farm.workers()).await else { return };
+        let look = farm.look(|farm| (farm.workers(), farm.job_ids().collect()));
+        let Ok((workers, jobs)) = look.await else { return };
         let mut past = past.lock().expect("nobody panics while holding it");
-        past.note(unix_ms(), &progress, workers);
+        past.note(unix_ms(), &progress, workers, &jobs);
     }
 }
 
