@@ -22,7 +22,7 @@ const TEXTS: &str = "target/packages/texts";
 const DOCUMENTS: &str = "data/share/doc/queens";
 /// The documentation, with the scripts and units that it describes and all files that its links
 /// lead to.
-const DOCUMENTATION: [&str; 17] = [
+const DOCUMENTATION: [&str; 22] = [
     "README.md",
     "CHANGELOG.md",
     "ARCHITECTURE.md",
@@ -30,7 +30,12 @@ const DOCUMENTATION: [&str; 17] = [
     "SECURITY.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
+    "CITATION.cff",
+    "crates/board/src/colours/share.rs",
     "crates/count/LABBOOK.md",
+    "crates/count/src/colours.rs",
+    "crates/count/src/colours/cells.rs",
+    "crates/count/src/colours/reference.rs",
     "crates/queens/README.md",
     "deploy",
     "docs",
