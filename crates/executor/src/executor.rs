@@ -179,9 +179,9 @@ impl Executor {
         self.shared.change(|state| state.queue.retain(|_| false));
     }
 
-    /// Number of tasks that wait for a thread.
-    pub fn waiting_tasks(&self) -> usize {
-        self.shared.lock().queue.tasks()
+    /// Number of tasks that wait for a thread, without those of the lease `besides`.
+    pub fn waiting_tasks(&self, besides: Option<LeaseId>) -> usize {
+        self.shared.lock().queue.tasks_besides(besides)
     }
 
     /// Whether no task is waiting or being counted.
@@ -428,7 +428,7 @@ mod tests {
 
         let of_short = |part: Report| part.lease == LeaseId(2);
         while !of_short(parts.recv().expect("it runs").expect("tasks are right")) {}
-        assert!(executor.waiting_tasks() < short.tasks as usize);
+        assert!(executor.waiting_tasks(None) < short.tasks as usize);
     }
 
     #[test]
@@ -438,7 +438,7 @@ mod tests {
         let (short, short_tasks) = all_tasks(6, Method::Rows { rows: 2 });
         let (executor, parts) = start(1, Backend::detect());
         push(&executor, lease(1, endless), tasks);
-        while executor.waiting_tasks() == endless.tasks as usize {
+        while executor.waiting_tasks(None) == endless.tasks as usize {
             std::thread::yield_now();
         }
 

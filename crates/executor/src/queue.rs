@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use board::Task;
 use count::pool::fair_chunk;
-use farm::{Lease, Range, TaskCounts};
+use farm::{Lease, LeaseId, Range, TaskCounts};
 
 /// Blocks in the order of their arrival.
 #[derive(Debug, Default)]
@@ -53,6 +53,12 @@ impl Queue {
         self.tasks
     }
 
+    /// Number of tasks that wait, without those of one lease.
+    pub(super) fn tasks_besides(&self, lease: Option<LeaseId>) -> usize {
+        let of = |lease| self.blocks.iter().filter(move |block| block.lease.id == lease);
+        self.tasks - lease.map_or(0, |lease| of(lease).map(Block::len).sum())
+    }
+
     /// Takes up to `most` tasks of the first block for whose lease `is_for` is true, but at most as
     /// many as a report has counts of single tasks, and at most as many as are [fair](fair_chunk)
     /// to the other ones of `threads` threads.
@@ -87,7 +93,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use board::Prefix;
-    use farm::{JobId, LeaseId, LeaseKind, LeaseToken, Method, Plan, Problem};
+    use farm::{JobId, LeaseKind, LeaseToken, Method, Plan, Problem};
 
     use super::*;
 

@@ -43,6 +43,12 @@ pub struct Lease {
     pub recount: Option<Recount>,
 }
 
+impl Lease {
+    /// No lease has more tasks, so that losing one never costs more than this, whatever a worker
+    /// says about its speed. A recount has no more either: only rows of one lease are joined.
+    pub const MOST_TASKS: u64 = 1 << 22;
+}
+
 /// How a range that was counted before is to be counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recount {

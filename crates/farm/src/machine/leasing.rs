@@ -50,9 +50,6 @@ enum Work {
     Overtake(u64),
 }
 
-/// No lease is larger, so that losing one never costs more than this, whatever a worker says
-/// about its speed.
-const MAX_LEASE_TASKS: u64 = 1 << 22;
 /// The size of a worker's probe is for at most this many threads, whatever the worker says of its
 /// threads.
 const UNSEEN_THREADS: u64 = 64;
@@ -288,8 +285,8 @@ impl Farm {
         };
         let long = u128::from(rate) * u128::from(self.pace.long_lease_ms(&self.config)) / 1_000_000;
         let lease = lease.max(long.min(share / LONG));
-        let tasks = lease.min(share).min(u128::from(MAX_LEASE_TASKS));
-        let tasks = u64::try_from(tasks).expect("it is at most MAX_LEASE_TASKS");
+        let tasks = lease.min(share).min(u128::from(Lease::MOST_TASKS));
+        let tasks = u64::try_from(tasks).expect("it is at most MOST_TASKS");
         tasks.max(threads.into()).min(job.costs.speed_of(id).counted.saturating_mul(GROWTH))
     }
 

@@ -45,7 +45,7 @@ pub(super) struct WorkerArgs {
     /// Windows has no such value.
     #[arg(long, value_name = "N", env = "QUEENS_NICE", value_parser = clap::value_parser!(u8).range(0..=19))]
     nice: Option<u8>,
-    /// The most tasks to hold at a time
+    /// The most tasks to be leased at a time; a range that is counted again may have more
     #[arg(hide_short_help = true, long, value_name = "TASKS", default_value_t = 262_144, env = "QUEENS_CREDIT",
           help_heading = LARGE_FARMS,
           value_parser = clap::value_parser!(u64).range(1..=1 << 24))]

@@ -61,6 +61,7 @@ pub async fn work(
     let started = Instant::now();
     let mut worker = Worker {
         most_tasks: usize::try_from(config.hello.credit).unwrap_or(usize::MAX),
+        large_recount: None,
         shutdown: Shutdown::new(rules, started),
         agent: Agent::new(config),
         executor,
@@ -85,6 +86,8 @@ struct Worker {
     /// Leases whose tasks are still coming, each with the next ordinal that is due.
     leases: HashMap<LeaseId, (Lease, u64)>,
     most_tasks: usize,
+    /// The latest recount of more tasks than that, which was leased as a whole all the same.
+    large_recount: Option<LeaseId>,
     started: Instant,
     stop: watch::Receiver<bool>,
     shutdown: Shutdown,
@@ -231,10 +234,12 @@ impl Worker {
             }
             let wakeup = self.agent.next_wakeup();
             let wakeup = wakeup.map(|at| self.started + Duration::from_millis(at.0));
-            // A single lease may be larger than what the agent agreed to hold; then the rest of it
-            // waits on the coordinator's side. So it does while finished parts wait: orders that
-            // come without end would keep them waiting.
-            let has_room = self.executor.waiting_tasks() + self.parts.len() <= self.most_tasks;
+            // A revocation may follow tasks, so that all are read that the coordinator may lease. It
+            // leases more when others have reported what this worker holds. What exceeds that waits
+            // on the coordinator's side. So it does while finished parts wait: orders that come
+            // without end would keep them waiting.
+            let waiting = self.executor.waiting_tasks(self.large_recount);
+            let has_room = waiting + self.parts.len() <= self.most_tasks.saturating_mul(2);
             let order = async {
                 if has_room { link.orders.next().await } else { std::future::pending().await }
             };
@@ -275,6 +280,10 @@ impl Worker {
             }
             CoordinatorMessage::Lease(lease) if self.leave_by.is_none() => {
                 tracing::debug!(lease = %lease.id, job = %lease.job, range = %lease.range, "lease");
+                let tasks = self.most_tasks as u64 + 1..=Lease::MOST_TASKS;
+                if lease.token.is_recount() && tasks.contains(&lease.range.len()) {
+                    self.large_recount = Some(lease.id);
+                }
                 self.agent.leased(lease);
                 self.leases.insert(lease.id, (lease, lease.range.start()));
             }
@@ -286,6 +295,7 @@ impl Worker {
                 self.refusals = 0;
             }
             CoordinatorMessage::Revoke(lease) => {
+                self.large_recount = self.large_recount.filter(|&large| large != lease);
                 self.agent.revoked(lease);
                 self.leases.remove(&lease);
                 self.executor.drop_lease(lease);

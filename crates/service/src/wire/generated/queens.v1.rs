@@ -131,7 +131,8 @@ pub struct Hello {
     pub instance: u64,
     #[prost(uint32, tag = "4")]
     pub threads: u32,
-    /// The most tasks that the worker agrees to hold at a time.
+    /// The most tasks that the worker agrees to hold at a time. A recount may have more. So may what
+    /// the worker still waits to count, if others reported a part of it: read up to twice as many.
     #[prost(uint64, tag = "5")]
     pub credit: u64,
     /// Parts of leases of earlier sessions that it still counts, or whose reports it has not seen
@@ -199,7 +200,9 @@ pub struct Lease {
     #[prost(message, optional, tag = "4")]
     pub range: ::core::option::Option<OrdinalRange>,
     /// Present if the range was counted before and is counted again, for an audit or a dispute. The
-    /// whole range must be in one Report.
+    /// whole range must be in one Report. A worker that holds nothing may be leased a recount of more
+    /// tasks than its credit, though of no more than 4,194,304, like every lease. It reads all of them
+    /// at once, because a revocation may follow them.
     #[prost(message, optional, tag = "5")]
     pub recount: ::core::option::Option<Recount>,
     /// 33 bytes by which the coordinator recognizes the lease. They have no meaning for the worker,

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use board::PlanIndex;
 use farm::{
-    Fingerprint, JobId, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range, WorkerMessage,
+    Fingerprint, JobId, KernelName, Lease, LeaseKind, LeaseToken, Method, Plan, Problem, Range,
+    Recount, WorkerMessage,
 };
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -163,4 +165,57 @@ async fn a_lease_is_not_leased_again_before_its_tasks_are_there() {
     let error = Started::with([Ok(Link { orders: Box::pin(orders), messages })]).end().await;
     let error = error.expect_err("it would be held for ever").to_string();
     assert!(error.contains("as lease 1 while"), "{error}");
+}
+
+/// A lease of the first tasks of a plan, which has that many, and these tasks in one block.
+fn leased(id: u64, n: u32, method: Method, tasks: u64, kind: LeaseKind) -> [CoordinatorMessage; 2] {
+    let problem = Problem::Total { n };
+    let index = PlanIndex::new(problem, method).expect("such a plan exists");
+    let plan = Plan { problem, method, tasks: index.len() };
+    let range = Range::new(0, tasks).expect("it has tasks");
+    let recount = (kind == LeaseKind::Recount)
+        .then(|| Recount { unlike: KernelName::default(), by_reference: false });
+    let (id, job, fingerprint) = (LeaseId(id), JobId(1), plan.fingerprint());
+    let lease = Lease {
+        id,
+        job,
+        plan,
+        fingerprint,
+        range,
+        token: LeaseToken::new(range, kind, [1; 16]),
+        recount,
+    };
+    let tasks = index.tasks(0..tasks).expect("they are of the plan");
+    [
+        CoordinatorMessage::Lease(lease),
+        CoordinatorMessage::Tasks(TasksBlock { lease: id, start: 0, tasks }),
+    ]
+}
+
+#[tokio::test]
+async fn a_revocation_reaches_a_worker_that_counts_more_than_its_credit() {
+    // Given more tasks than the worker agreed to hold, each of which takes years: a recount is
+    // leased as a whole, and more is leased when another worker has reported what this one holds
+    let credit = crate::tests::hello("w").credit;
+    for (tasks, kind) in [(2 * credit, LeaseKind::Count), (5 * credit, LeaseKind::Recount)] {
+        let [lease, tasks] = leased(1, 32, Method::Prefixes { rows: 2 }, tasks, kind);
+
+        // When it is revoked, and something else is leased
+        let mut orders = vec![lease, tasks, CoordinatorMessage::Revoke(LeaseId(1))];
+        orders.extend(leased(2, 6, Method::Rows { rows: 2 }, 5, LeaseKind::Count));
+        let orders = tokio_stream::iter(orders.into_iter().map(Ok)).chain(tokio_stream::pending());
+        let (messages, mut said) = mpsc::channel(64);
+        let worker = Started::with([Ok(Link { orders: Box::pin(orders), messages })]);
+
+        // Then that is counted.
+        let report = async {
+            loop {
+                if let WorkerMessage::Report(report) = said.recv().await.expect("it works") {
+                    return report.lease;
+                }
+            }
+        };
+        assert_eq!(timeout(LONG, report).await.expect("it reads the revocation"), LeaseId(2));
+        worker.work.abort();
+    }
 }
