@@ -58,8 +58,13 @@ impl Farm {
         for (id, ranges) in by_job {
             let job = existing(&mut self.jobs, id);
             let method = job.spec.plan.method;
-            let is_other =
-                |other: &Session| other.principal().owner != owner && other.may_count(method);
+            // A session without credit is leased nothing, and one that lets its leases expire
+            // counts nothing. Neither keeps the tasks from failing, or they would go on killing
+            // workers.
+            let counts = |other: &Session| other.credit > 0 && other.seen.missed == 0;
+            let is_other = |other: &Session| {
+                other.principal().owner != owner && other.may_count(method) && counts(other)
+            };
             let is_alone = || !self.sessions.values().any(is_other);
             for range in ranges.iter() {
                 let failed = job.record_loss(range, &owner, is_alone);

@@ -6,7 +6,7 @@ use farm::{
     WorkerMessage,
 };
 
-use crate::scene::{OWNER, Scene, change, hello, plan, range, report, report_of};
+use crate::scene::{CONFIG, OWNER, Scene, change, hello, plan, range, report, report_of};
 
 const TASKS: u64 = 64;
 /// How many tasks a process is leased first.
@@ -303,6 +303,13 @@ fn what_one_owner_loses_does_not_fail_while_another_may_count_it() {
     assert_eq!(scene.state(job), (JobState::Done, u128::from(TASKS)));
 }
 
+/// Joins a session that is leased the only task of an urgent job, and has no room for more.
+fn busy(scene: &mut Scene, owner: &str, number: u64) {
+    scene.submit(1, 1);
+    let hello = Hello { instance: number, ..hello("w1", 1) };
+    scene.join_as(SessionId(number), owner, hello);
+}
+
 #[test]
 fn what_two_owners_lose_fails_when_it_is_lost_for_the_third_time() {
     // Each letter is a session that is lost with all tasks; a worker of a third owner stays.
@@ -310,8 +317,8 @@ fn what_two_owners_lose_fails_when_it_is_lost_for_the_third_time() {
         [("mmm", 0), ("mmr", 4), ("mrm", 4), ("rmm", 4), ("mr", 0), ("mmmmmr", 4)]
     {
         let mut scene = Scene::new();
+        busy(&mut scene, "rack9", 99);
         let job = scene.submit(4, 0);
-        scene.join_as(SessionId(99), "rack9", hello("w99", 0));
         for (number, owner) in (1..).zip(owners.chars()) {
             let session = begin(&mut scene, &owner.to_string(), number);
             assert_eq!(scene.last_lease(session).range, range(0, 4), "{owners}");
@@ -323,27 +330,38 @@ fn what_two_owners_lose_fails_when_it_is_lost_for_the_third_time() {
 }
 
 #[test]
-fn a_worker_that_is_leased_nothing_more_does_not_keep_tasks_from_failing() {
-    for case in ["absent", "draining", "of another method", "able"] {
+fn a_worker_that_counts_nothing_more_does_not_keep_tasks_from_failing() {
+    for case in ["absent", "draining", "of another method", "without credit", "hanging", "able"] {
         let mut scene = Scene::new();
-        let job = scene.submit(4, 0);
-        let first = begin(&mut scene, "mallory", 1);
-        let methods =
-            if case == "of another method" { vec![board::MethodChoice::Colours] } else { vec![] };
         let other = SessionId(9);
-        if case != "absent" {
-            scene.join_as(other, OWNER, Hello { methods, ..hello("w9", 0) });
+        match case {
+            "absent" => {}
+            "of another method" => {
+                let methods = vec![board::MethodChoice::Colours];
+                scene.join_as(other, OWNER, Hello { methods, ..hello("w9", 1) });
+            }
+            _ => busy(&mut scene, OWNER, other.0),
         }
-        if case == "draining" {
-            scene.act(Event::Said(other, WorkerMessage::Draining));
+        let job = scene.submit(4, 0);
+        match case {
+            "draining" => scene.act(Event::Said(other, WorkerMessage::Draining)),
+            "without credit" => scene.act(Event::Said(other, WorkerMessage::Credit(0))),
+            "hanging" => scene.tick(CONFIG.lease_ttl_ms),
+            _ => {}
         }
 
-        scene.act(Event::Left(first));
-        for number in 2..=3 {
+        for number in 1..=3 {
             let session = begin(&mut scene, "mallory", number);
+            assert!(scene.leases(session).iter().any(|lease| lease.job == job), "{case}");
             scene.act(Event::Left(session));
         }
 
-        assert_eq!(failed(&scene, job), if case == "able" { 0 } else { 4 }, "{case}");
+        // What hangs leaves the urgent task to mallory, too.
+        let expected = match case {
+            "able" => 0,
+            "hanging" => 3,
+            _ => 4,
+        };
+        assert_eq!(failed(&scene, job), expected, "{case}");
     }
 }

@@ -65,7 +65,8 @@ impl Model {
             return;
         }
         // Every worker of a world knows every method.
-        let is_other = |seat: &Seat| seat.provenance.principal.owner != owner && !seat.draining;
+        let counts = |seat: &Seat| seat.credit > 0 && !seat.late && !seat.draining;
+        let is_other = |seat: &Seat| seat.provenance.principal.owner != owner && counts(seat);
         let is_alone = !self.seats.values().any(is_other);
         for (job, ordinal) in held {
             let book = self.book(job);
