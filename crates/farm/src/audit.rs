@@ -153,6 +153,11 @@ impl Audits {
         }
     }
 
+    /// Whether this owner has counted any of the ranges that are kept.
+    pub(crate) fn has_any_of(&self, owner: &str) -> bool {
+        self.principals.keys().any(|principal| principal.owner == owner)
+    }
+
     /// How many of the free ranges that the farm keeps none of these workers may count. `None`
     /// before the ledger has said which ranges wait.
     pub(crate) fn stranded<'a>(

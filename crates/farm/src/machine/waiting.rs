@@ -32,7 +32,7 @@ impl Farm {
                     .into(),
             ),
             0 if is_idle => Some("a worker: none is connected; `queens worker` starts one".into()),
-            _ if view.audits_stranded > Some(0) => Some(second_counts(view)),
+            _ if view.audits_stranded > Some(0) => Some(self.second_counts(view)),
             _ if !is_running || !is_idle => None,
             _ if view.tasks_done == view.tasks() && view.disputes > 0 => {
                 let s = if view.disputes == 1 { "" } else { "s" };
@@ -42,6 +42,33 @@ impl Farm {
                 Some(format!("`queens resume {id}`: workers were lost with what is left of it"))
             }
             _ => None,
+        }
+    }
+
+    /// Who is missing for a job's second counts, and what else can be done.
+    fn second_counts(&self, view: &JobView) -> String {
+        let ranges = view.audits_stranded.unwrap_or(0);
+        let s = if ranges == 1 { "" } else { "s" };
+        let method = view.spec.plan.method.name();
+        let audits = &self.jobs[&view.id].audits;
+        let suspect = self.distrusted().find(|party| audits.has_any_of(&party.owner));
+        let suspect = suspect.map_or(String::new(), |party| {
+            format!(
+                "; all that {} counts is counted again while {party} is distrusted, which `queens trust {party} \
+                 --reason WHY` ends for later counts",
+                party.owner
+            )
+        });
+        let withdraw = format!("{suspect}; `queens audit {} --withdraw` does without", view.id);
+        match view.audit.map(|audit| audit.across).unwrap_or_default() {
+            AuditScope::Machines => format!(
+                "a worker on another machine to count {ranges} range{s} again: none that counts by {method} is \
+                 connected, and no machine checks itself{withdraw}"
+            ),
+            AuditScope::Owners => format!(
+                "a worker of another owner to count {ranges} range{s} again: none that counts by {method} is \
+                 connected, and no owner checks itself; `queens token create --role worker --owner NAME` lets one in{withdraw}"
+            ),
         }
     }
 
@@ -102,23 +129,5 @@ fn about(us: u64) -> String {
         90..5_400 => format!("{} min", seconds.div_ceil(60)),
         5_400..172_800 => format!("{} h", seconds.div_ceil(3_600)),
         _ => format!("{} days", seconds.div_ceil(86_400)),
-    }
-}
-
-/// Who is missing for a job's second counts, and what else can be done.
-fn second_counts(view: &JobView) -> String {
-    let ranges = view.audits_stranded.unwrap_or(0);
-    let s = if ranges == 1 { "" } else { "s" };
-    let method = view.spec.plan.method.name();
-    let withdraw = format!("`queens audit {} --withdraw` does without", view.id);
-    match view.audit.map(|audit| audit.across).unwrap_or_default() {
-        AuditScope::Machines => format!(
-            "a worker on another machine to count {ranges} range{s} again: none that counts by {method} is \
-             connected, and no machine checks itself; {withdraw}"
-        ),
-        AuditScope::Owners => format!(
-            "a worker of another owner to count {ranges} range{s} again: none that counts by {method} is \
-             connected, and no owner checks itself; `queens token create --role worker --owner NAME` lets one in, and {withdraw}"
-        ),
     }
 }

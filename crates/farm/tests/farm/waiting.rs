@@ -2,13 +2,13 @@
 
 use board::MethodChoice;
 use farm::{
-    AuditPolicy, AuditScope, Change, Event, Hello, JobId, JobState, Known, Method, Plan, RequestId,
-    SessionId, WorkerMessage,
+    AuditPolicy, AuditScope, Change, Event, Hello, JobId, JobState, Known, Method, Party, Plan,
+    Request, RequestId, SessionId, WorkerMessage,
 };
 
 use crate::fair::{Model, step};
 use crate::scene::{
-    AUDIT_ALL, OWNER, Scene, audit, change, hello, plan, spec, submission_by, total,
+    AUDIT_ALL, OWNER, Scene, asked, audit, change, hello, plan, spec, submission_by, total,
 };
 
 fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
@@ -175,5 +175,48 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
             let policy = scene.farm.job(job).expect("it exists").audit.expect("it has one");
             assert_eq!(policy.across, across);
         }
+    }
+}
+
+/// Otherwise nobody sees why all ranges wait, although the audit chooses none of them.
+#[test]
+fn second_counts_that_are_due_to_a_distrusted_machine_name_it() {
+    for across in [AuditScope::Machines, AuditScope::Owners] {
+        let mut scene = Scene::new();
+        let party = Party { owner: OWNER.into(), machine: Some("w9".into()) };
+        let reason = String::from("bad memory");
+        let distrust = Request::Trust { party: party.clone(), trusted: false, reason };
+        scene.act(asked(RequestId(1), distrust));
+        // Of a million ranges, the policy chooses one.
+        let policy = AuditPolicy { share_ppm: 1, across, ..AUDIT_ALL };
+        let job = submit_by(&mut scene, "ann", Some(policy));
+        let worker = scene.join("w1", 100);
+        let count = |scene: &mut Scene, job| {
+            while scene.farm.job(job).expect("it exists").tasks_done < 4 {
+                let lease = scene.last_lease(worker);
+                scene.finish(worker, &lease, 1_000);
+            }
+        };
+        count(&mut scene, job);
+        let why = waits_for(&scene, job).expect("it waits");
+        for part in
+            ["while rack7/w9 is distrusted", "`queens trust rack7/w9 --reason", "--withdraw"]
+        {
+            assert!(why.contains(part), "{why}");
+        }
+
+        // When the machine is trusted again, what comes later is not counted again, and what waits
+        // goes on waiting for nobody in particular.
+        scene.act(asked(
+            RequestId(2),
+            Request::Trust { party, trusted: true, reason: "new".into() },
+        ));
+        let why = waits_for(&scene, job).expect("it waits");
+        assert!(!why.contains("distrusted"), "{why}");
+        let later = submit_by(&mut scene, "ann", Some(policy));
+        count(&mut scene, later);
+        assert_eq!(scene.state(later), (JobState::Done, 4));
+        scene.act(change(RequestId(3), job, audit(AuditPolicy { share_ppm: 0, ..policy })));
+        assert_eq!(scene.state(job), (JobState::Done, 4));
     }
 }
