@@ -11,6 +11,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import queens_verify
 from blake3 import hashed
 from plans import most, prefixes, rows
 from queens_verify import Bundle, Unknown, Wrong
@@ -56,6 +57,20 @@ def changes_before(reading, before, after):
     except (Unknown, Wrong) as said:
         return str(said)
     return "it holds"
+
+
+def written_meanwhile(before, after):
+    """The exit code of the verifier for a bundle that is written in place after it was opened."""
+    with tempfile.NamedTemporaryFile() as bundle:
+        path = Path(bundle.name)
+        path.write_bytes(before)
+
+        def changed(*words):
+            path.write_bytes(after)
+            return Bundle(*words)
+
+        sys.argv[1:], queens_verify.Bundle = [bundle.name], changed
+        return queens_verify.main()[1]
 
 
 with ThreadPoolExecutor() as pool, tempfile.TemporaryDirectory() as bombs:
@@ -113,6 +128,11 @@ for changed in (exported.read_bytes().replace(b'"count":"', b'"count":"1', 1), (
     for reading in (2, 3):
         if not (said := changes_before(reading, exported.read_bytes(), changed)).startswith("the bundle changed"):
             wrong.append(f"a bundle that changes before reading {reading}: {said}")
+# Nor is one of which a half was read while somebody wrote it.
+for whole in exported.read_bytes(), gzip.compress(exported.read_bytes()):
+    for half in whole[:1], whole[:-9]:
+        if (code := written_meanwhile(whole, half)) != 2:
+            wrong.append(f"a bundle of which {len(half)} bytes are left meanwhile: exit code {code}")
 # A test vector of the specification, which is longer than what is hashed at a time.
 if hashed(bytes(i % 251 for i in range(102_400))).hex() != "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085":
     wrong.append("BLAKE3 is computed wrongly")

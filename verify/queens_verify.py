@@ -345,6 +345,11 @@ def at_most(alike):
     for it. D draws miss a share of 3/D, and hit a share of 4.75/D at most once, with a probability below 5%: the rule of three."""
     return min(1, (3 if all(alike) else 4.75) / len(alike))
 
+def written(file):
+    """When an open file was written last, and its size then."""
+    found = os.stat(file.fileno())
+    return found.st_mtime_ns, found.st_size
+
 def main():
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("bundle", help="a file that `queens export` has written")
@@ -357,7 +362,14 @@ def main():
         with open(args.bundle, "rb") as file:
             if not os.path.isfile(args.bundle):
                 raise Unknown("a bundle is a file, and this is a pipe or a device")
-            bundle = Bundle(file, args.draws, args.seed, args.beacon)
+            opened = written(file)
+            try:
+                bundle = Bundle(file, args.draws, args.seed, args.beacon)
+            except (Wrong, zlib.error):
+                # Half of a bundle is no bundle, and it is not known what the whole is.
+                if written(file) != opened:
+                    raise Unknown(CHANGED) from None
+                raise
         outcomes, head = recount(bundle, args.seconds), bundle.head
         if not head["covered"] and head["state"] == "done":
             raise Unknown("nothing was checked: the bundle has no tasks that can be counted again")
