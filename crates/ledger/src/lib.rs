@@ -46,7 +46,7 @@ pub use merge::Absorbed;
 pub use open::{CheckedLedger, Ledger, LedgerLock, file_bytes};
 pub use place::{behind_links, canonical, folder_of, with_suffix};
 #[cfg(unix)]
-pub use planted::owner_elsewhere;
+pub use planted::{OtherOwner, owner_elsewhere};
 pub use store::unix_ms;
 pub use view::LedgerView;
 pub use writer::{LedgerEvent, LedgerHandle, LedgerRequest, spawn};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use farm::Principal;
 #[cfg(unix)]
-use ledger::{folder_of, owner_elsewhere};
+use ledger::{OtherOwner, folder_of, owner_elsewhere};
 
 /// The name of the machine that this process runs on. It is made of the random number that Linux
 /// draws at each start of the system, because the containers of one host share this number and not
@@ -129,7 +129,7 @@ pub(crate) fn check_mode(found: &Metadata, path: &Path) -> io::Result<()> {
 pub(crate) fn check_owner(found: &Metadata) -> io::Result<()> {
     match owner_elsewhere(found) {
         None => Ok(()),
-        Some(owner) => Err(io::Error::other(format!("user {owner} owns the folder"))),
+        Some(owner) => Err(io::Error::other(format!("{owner} owns the folder"))),
     }
 }
 
@@ -138,11 +138,11 @@ pub(crate) fn check_owner(found: &Metadata) -> io::Result<()> {
 pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
     let folder = fs::metadata(folder_of(path))?;
-    let is_of_service = rustix::process::geteuid().is_root() && found.uid() == folder.uid();
-    if let Some(owner) = owner_elsewhere(found).filter(|_| !is_of_service) {
+    let is_root = rustix::process::geteuid().is_root();
+    let is_of_service = |owner: &OtherOwner| is_root && owner.owns(&folder);
+    if let Some(owner) = owner_elsewhere(found).filter(|owner| !is_of_service(owner)) {
         let path = path.display();
-        let text =
-            format!("user {owner} owns it; use a copy of yours (`install -m 600 {path} COPY`)");
+        let text = format!("{owner} owns it; use a copy of yours (`install -m 600 {path} COPY`)");
         return Err(io::Error::other(text));
     }
     if found.nlink() > 1 {
@@ -150,7 +150,7 @@ pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
         let text = format!("it has {names} names, and another user may have made one; use a copy");
         return Err(io::Error::other(text));
     }
-    check_folder(&folder, folder_of(path), Some(found.uid()))
+    check_folder(&folder, folder_of(path), Some(found))
 }
 
 /// Refuses to replace a secret that is another user's, or a file in a folder where other users may
@@ -159,7 +159,7 @@ pub(crate) fn check_secret(found: &Metadata, path: &Path) -> io::Result<()> {
 #[cfg(unix)]
 pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result<Option<Metadata>> {
     if let Some(owner) = found.as_ref().and_then(owner_elsewhere) {
-        let text = format!("user {owner} owns it: remove it, or name another file");
+        let text = format!("{owner} owns it: remove it, or name another file");
         return Err(io::Error::other(text));
     }
     // If there is no folder, to make a file there fails, too.
@@ -172,10 +172,10 @@ pub(crate) fn check_replaced(found: Option<Metadata>, path: &Path) -> io::Result
 
 /// Refuses the folder at `path` if all users may write to it and other users may replace a file in
 /// it: all of them, unless it is sticky, and its owner, unless that is this process's user, root,
-/// or, for root, `owner`, who has the file anyway. Whoever uses a folder that only its owner or a
-/// group may write to, as one of a project, trusts them.
+/// or, for root, the owner of `file`, who has that file anyway. Whoever uses a folder that only its
+/// owner or a group may write to, as one of a project, trusts them.
 #[cfg(unix)]
-fn check_folder(folder: &Metadata, path: &Path, owner: Option<u32>) -> io::Result<()> {
+fn check_folder(folder: &Metadata, path: &Path, file: Option<&Metadata>) -> io::Result<()> {
     const STICKY: u32 = 0o1000;
     let mode = std::os::unix::fs::MetadataExt::mode(folder);
     let path = path.display();
@@ -187,11 +187,13 @@ fn check_folder(folder: &Metadata, path: &Path, owner: Option<u32>) -> io::Resul
             "other users may replace the files of its folder: run `chmod o-w {path}` or `chmod +t {path}`"
         )));
     }
-    let owner = owner.filter(|_| rustix::process::geteuid().is_root());
+    let file = file.filter(|_| rustix::process::geteuid().is_root());
     match owner_elsewhere(folder) {
-        Some(other) if owner != Some(other) => Err(io::Error::other(format!(
-            "user {other} owns its folder {path} and may replace the files in it: use a folder of yours"
-        ))),
+        Some(other) if !file.is_some_and(|file| other.owns(file)) => {
+            Err(io::Error::other(format!(
+                "{other} owns its folder {path} and may replace the files in it: use a folder of yours"
+            )))
+        }
         _ => Ok(()),
     }
 }
@@ -206,7 +208,7 @@ pub(crate) fn check_link(path: &Path) -> io::Result<()> {
     match owner_elsewhere(&fs::symlink_metadata(path)?) {
         None => Ok(()),
         Some(owner) => Err(io::Error::other(format!(
-            "user {owner} made the link {}: name the file that it leads to, or another one",
+            "{owner} made the link {}: name the file that it leads to, or another one",
             path.display()
         ))),
     }
@@ -218,7 +220,7 @@ pub(crate) fn check_link(path: &Path) -> io::Result<()> {
 pub(crate) fn check_stream(found: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
     if let Some(owner) = owner_elsewhere(found) {
-        return Err(io::Error::other(format!("user {owner} owns it: name another")));
+        return Err(io::Error::other(format!("{owner} owns it: name another")));
     }
     let kind = found.file_type();
     if kind.is_char_device() || (kind.is_fifo() && found.mode() & 0o004 == 0) {

@@ -323,6 +323,60 @@ fn a_ledger_where_all_users_make_files_has_nothing_of_another_user() {
     run(&mut as_other(user, queens(begin[0]).current_dir("/"))).total(8);
 }
 
+/// In a container without a mapping of users, as of Apptainer, all other users have one number.
+#[test]
+fn who_cannot_be_told_apart_from_others_is_not_trusted() {
+    let [user, other] = OTHERS;
+    let in_container = |command: &Command| {
+        as_other(user, &behind(&["unshare", "--user", "--map-current-user"], command))
+    };
+    if !is_root() || run(in_container(&queens(&["--version"])).current_dir("/")).code != Some(0) {
+        println!("left out: a user cannot make a namespace of users here");
+        return;
+    }
+    let farm = Farm::new("--tls", "");
+    let _coordinator = farm.start_coordinator();
+    let scratch = Scratch::new();
+    let set_mode = |path: &Path, mode| {
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
+    };
+    set_mode(&scratch.path(""), 0o755);
+    let [shared, of_user] = ["shared", "of_user"].map(|name| scratch.path(name));
+    for (folder, mode) in [(&shared, 0o1777), (&of_user, 0o700)] {
+        fs::create_dir(folder).expect("it is new");
+        set_mode(folder, mode);
+    }
+    chown(&of_user, Some(user), None).expect("it needs root");
+    let jobs = |folder: &Path, owner| {
+        let join = folder.join("join");
+        fs::copy(farm.key("join"), &join).expect("it can be read");
+        set_mode(&join, 0o440);
+        chown(&join, Some(owner), Some(user)).expect("it needs root");
+        run(in_container(queens(&["jobs", "--join-file"]).arg(join)).current_dir("/"))
+    };
+
+    // Nobody knows whether the folder is root's, or the file.
+    let unknown = "root or another user, who all are user 65534 in this container, owns";
+    jobs(&shared, user).refusal(6, &[unknown, "its folder", "use a folder of yours"]);
+    jobs(&of_user, 0).refusal(6, &[unknown, "use a copy of yours"]);
+    jobs(&of_user, user).success();
+
+    // One of them has a ledger, and another one has planted a file beside it.
+    let [ledger, beside] = ["farm.db", "farm.db-wal"].map(|name| shared.join(name));
+    run(queens(&["count", "8", "--ledger"]).arg(scratch.path("source.db"))).total(8);
+    fs::copy(scratch.path("source.db"), &ledger).expect("it can be read");
+    set_mode(&ledger, 0o644);
+    chown(&ledger, Some(other), None).expect("it needs root");
+    let check = || {
+        let mut check = queens(&["backup", "--check"]);
+        run(in_container(check.arg(&ledger)).current_dir("/"))
+    };
+    check().success();
+    fs::copy(scratch.path("source.db"), &beside).expect("it can be read");
+    chown(&beside, Some(other + 1), None).expect("it needs root");
+    check().refusal(10, &[unknown, "use a folder of yours"]);
+}
+
 /// Whoever planted the link would choose the file of this user that is replaced.
 #[test]
 fn no_output_goes_where_the_link_of_another_user_leads_or_waits_for_a_reader() {

@@ -16,7 +16,8 @@
 //! | a folder to which all users may write | be sticky, as `/tmp` is, and belong to this process's user or to root |
 //!
 //! The secrets that Kubernetes and Docker mount are files and links of root. Root may also read a
-//! file whose owner has the folder, too: it runs `queens jobs` with the join file of a service.
+//! file whose owner has the folder, too: it runs `queens jobs` with the join file of a service. A
+//! number that stands for many users, as in a user namespace, is nobody's (`ledger::OtherOwner`).
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
