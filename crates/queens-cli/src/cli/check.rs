@@ -58,7 +58,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
 /// The sentence that the queens are a placement, or the reason why they are none.
 fn judge(args: &CheckArgs, board: &str, source: &str) -> Result<Result<String, String>, Failure> {
     let QueensRead { n: said, squares: queens, counted_from } =
-        queens_input::read(board, source, false, args.rules.name())?;
+        queens_input::read(board, source, false, Some(args.rules.name()))?;
     // Squares do not say how large their board is. A placement has as many rows as queens, so that
     // number is taken.
     let n = said.unwrap_or(queens.len() as u32);

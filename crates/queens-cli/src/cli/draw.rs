@@ -99,7 +99,7 @@ impl DrawArgs {
             ));
         }
         let QueensRead { n: said, squares: queens, .. } =
-            queens_input::read(&text, &source, self.by_file, queens_input::TOTAL)?;
+            queens_input::read(&text, &source, self.by_file, None)?;
         if let (Some(said), Some(size)) = (said, self.size)
             && said != size
         {

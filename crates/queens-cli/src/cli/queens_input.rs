@@ -17,9 +17,6 @@ use solve::QueensRead;
 
 use crate::failure::{Failure, usage};
 
-/// The name of the problem whose queens attack as in chess.
-pub(super) const TOTAL: &str = "total";
-
 /// The most bytes that are read. The columns of a board of 10^8 rows, the largest that `solve`
 /// prints, take 0.83 GiB.
 const MOST_BYTES: u64 = 1 << 30;
@@ -56,7 +53,7 @@ impl GivenArgs {
         let (option, queens) = match (&self.board, &self.given) {
             (Some(path), _) => {
                 let (text, name) = text_of(path)?;
-                ("--board", read(&text, &name, false, TOTAL)?)
+                ("--board", read(&text, &name, false, None)?)
             }
             (None, Some(given)) => {
                 let squares = parse_squares(given).map_err(wrong)?;
@@ -140,7 +137,7 @@ impl QueensArgs {
 
 /// Whether a single word names a file, or standard input, and no queens.
 fn is_file(word: &str) -> bool {
-    word == "-" || Path::new(word).exists() && read(word, "", false, TOTAL).is_err()
+    word == "-" || Path::new(word).exists() && read(word, "", false, None).is_err()
 }
 
 /// The texts of the single boards of a text, each in any notation.
@@ -213,17 +210,18 @@ struct PlacementJson {
 }
 
 /// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a
-/// board. A permutation is the rank on each file if it is read `by_file`. JSON may name the total
-/// or the `problem` that is asked for. Errors name `source`.
+/// board. A permutation is the rank on each file if it is read `by_file`. JSON may name any problem
+/// if only its queens are wanted. If they are judged by the rules of a problem, which is `judged_by`,
+/// JSON may name this one, or the total, whose rules hold in all. Errors name `source`.
 pub(super) fn read(
     text: &str,
     source: &str,
     by_file: bool,
-    problem: &str,
+    judged_by: Option<&str>,
 ) -> Result<QueensRead, Failure> {
     let queens = match begin_of_json(text) {
         Some(_) => match boards(text)[..] {
-            [board] => of_json(board, by_file, problem),
+            [board] => of_json(board, by_file, judged_by),
             ref several => Err(anyhow!("there are {} boards: give one", several.len())),
         },
         None if by_file => solve::read_ranks(text).map_err(|_| {
@@ -243,7 +241,7 @@ pub(super) fn read(
 
 /// Reads a placement in JSON. Squares beside a permutation must agree with it as columns on ranks
 /// or as ranks on files. Without squares, `by_file` says how the permutation is read.
-fn of_json(object: &str, by_file: bool, problem: &str) -> anyhow::Result<QueensRead> {
+fn of_json(object: &str, by_file: bool, judged_by: Option<&str>) -> anyhow::Result<QueensRead> {
     let PlacementJson { n, squares, permutation, problem: said, others } =
         serde_json::from_str(object).map_err(|error| {
             anyhow!("this JSON is not whole, or no placement ({error}); give all of it")
@@ -256,9 +254,11 @@ fn of_json(object: &str, by_file: bool, problem: &str) -> anyhow::Result<QueensR
     if let Some(field) = others.keys().find(|it| !NOTES.contains(&it.as_str())) {
         bail!("`{field}` is no field of a placement in JSON: leave it out");
     }
-    if let Some(said) = said.filter(|said| said != problem && said != TOTAL) {
+    if let (Some(said), Some(problem)) = (said, judged_by)
+        && ![problem, "total"].contains(&&*said)
+    {
         bail!(
-            "this JSON is about the problem {said}, and {problem} is asked for: choose its --problem, or leave `problem` out"
+            "the `problem` of this JSON is {said}, and {problem} is asked for: choose its --problem, or leave the field out"
         );
     }
     let squares = squares.map(|squares| parse_squares(&squares.join(" "))).transpose()?;
@@ -371,7 +371,7 @@ mod tests {
 
     /// The boards of a text, as `check` judges them; `None` if it refuses one.
     fn judged(text: &str) -> Option<Vec<QueensRead>> {
-        boards(text).into_iter().map(|board| read(board, "a test", false, TOTAL).ok()).collect()
+        boards(text).into_iter().map(|board| read(board, "a test", false, None).ok()).collect()
     }
 
     fn is_placement(read: &QueensRead) -> bool {

@@ -203,7 +203,7 @@ fn json_stands_beside_other_forms_and_does_not_contradict_itself() {
         (r#"{"n":4,"permutation":[2,4,1,0]}"#, "0 is no column"),
         (r#"{"n":4,"n":5,"squares":["b1","d2","a3","c4"]}"#, "duplicate field `n`"),
         (r#"[{"n":4,"permutation":[2,4,1,3]},{"n":4,"permutation":[2,4,1,3]}"#, "not whole"),
-        (r#"{"n":4,"permutation":[2,4,1,3],"problem":"toroidal"}"#, "total is asked for"),
+        (r#"{"problem":"total","n":4,"placement":true}"#, "`squares` or `permutation`"),
         (r#"{"n":4,"permutation":[2,4,1,3],"rules":"total"}"#, "`rules` is no field"),
     ];
     for (text, said) in refusals {
@@ -214,7 +214,43 @@ fn json_stands_beside_other_forms_and_does_not_contradict_itself() {
     run_with_input(&mut queens(&check), on_torus).success();
     run_with_input(&mut queens(&check), &on_torus.replace("toroidal", "total")).success();
     let other = on_torus.replace("toroidal", "superqueens");
-    run_with_input(&mut queens(&check), &other).refusal(2, &["toroidal is asked for"]);
+    run_with_input(&mut queens(&check), &other).refusal(2, &["`problem`", "toroidal is asked for"]);
+    run_with_input(&mut queens(&["check"]), on_torus).refusal(2, &["total is asked for"]);
+    // Other commands judge nothing by it.
+    for args in [
+        &["solve", "--problem", "toroidal", "--board", "-"][..],
+        &["list", "--problem", "toroidal", "--board", "-"],
+        &["count", "--problem", "toroidal", "--board", "-"],
+        &["plan", "--seconds", "0", "--board", "-"],
+        &["draw"],
+        &["solve", "--board", "-"],
+    ] {
+        run_with_input(&mut queens(args), on_torus).success();
+    }
+}
+
+/// What is printed with each option is read with each command that takes a board.
+#[test]
+fn json_that_a_command_prints_is_read_by_all_others() {
+    for printed in [
+        &["solve", "5", "--problem", "toroidal", "--json"][..],
+        &["solve", "8", "--random", "--json"],
+        &["solve", "8", "--given", "a1", "--stats", "--json"],
+        &["list", "6", "--limit", "1", "--numbered", "--json"],
+        &["list", "6", "--number", "1", "--by-file", "--json"],
+    ] {
+        let json = run(&mut queens(printed)).success();
+        for read in [
+            &["check"][..],
+            &["draw"],
+            &["solve", "--board", "-"],
+            &["list", "--board", "-"],
+            &["count", "--board", "-"],
+            &["plan", "--seconds", "0", "--board", "-"],
+        ] {
+            run_with_input(&mut queens(read), &json).success();
+        }
+    }
 }
 
 #[test]
