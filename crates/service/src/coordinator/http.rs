@@ -23,7 +23,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Version, header};
+use axum::http::{HeaderValue, StatusCode, Version, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
@@ -40,7 +40,7 @@ use super::credentials::Gate;
 use super::fresh::Fresh;
 use super::job_api::JobApi;
 use super::limits::{self, ANSWER_TIMEOUT, Admission, Rates};
-use super::metrics::{exposition, plain_text};
+use super::metrics::exposition;
 use super::refused::Refused;
 use crate::api::Code;
 
@@ -104,33 +104,10 @@ async fn everybodys(State(web): State<Web>) -> Result<Html<String>, Refused> {
     Ok(Html(web.show.public(owners).await?.to_string()))
 }
 
-/// All metrics: as OpenMetrics if the request names that and wants it no less than plain text,
-/// which every reader understands.
-async fn metrics(State(web): State<Web>, headers: HeaderMap) -> Result<Response, Refused> {
-    let text = exposition(&web.jobs.farm).await?;
-    let open = quality(&headers, ["*/*", "application/*", "application/openmetrics-text"]);
-    let plain = quality(&headers, ["*/*", "text/*", "text/plain"]);
-    let (kind, text) = if open.0 > 0.0 && open.1 > 0 && open >= plain {
-        ("application/openmetrics-text; version=1.0.0; charset=utf-8", text)
-    } else {
-        ("text/plain; version=0.0.4; charset=utf-8", plain_text(&text))
-    };
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
-}
-
-/// How much a request wants a media type, from 0 to 1, and the index of the range of types that
-/// says so. `ranges` go from all types to the one type. The narrowest range that the request names
-/// decides.
-fn quality(headers: &HeaderMap, ranges: [&str; 3]) -> (f32, usize) {
-    let values = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
-    let qualities = values.flat_map(|value| value.split(',')).filter_map(|wanted| {
-        let mut words = wanted.split(';').map(|word| word.trim().to_ascii_lowercase());
-        let name = words.next()?;
-        let range = ranges.iter().position(|range| *range == name)?;
-        let quality = words.find_map(|word| word.strip_prefix("q=")?.parse::<f32>().ok());
-        Some((quality.unwrap_or(1.0), range))
-    });
-    qualities.max_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0))).unwrap_or_default()
+/// All metrics, in the format that every reader of metrics understands.
+async fn metrics(State(web): State<Web>) -> Result<Response, Refused> {
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    Ok((kind, exposition(&web.jobs.farm).await?).into_response())
 }
 
 fn no_such_page() -> Refused {

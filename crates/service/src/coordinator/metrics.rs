@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   GET /metrics ──► the farm, between two events ──┐
-//!                    Meters of the service ─────────┼──► OpenMetrics, or plain text
+//!                    Meters of the service ─────────┼──► Prometheus' text format
 //!                    this process, the ledger's disk┘
 //! ```
 //!
@@ -41,8 +41,8 @@ const BEGUN: usize = 50;
 /// The most jobs that have series of their own after their end.
 const ENDED: usize = 10;
 
-/// All metrics as OpenMetrics text. It asks the system about this process and the disk of the
-/// ledger.
+/// All metrics in Prometheus' text format, version 0.0.4. It asks the system about this process and
+/// the disk of the ledger.
 pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorGone> {
     let [event_queue, ledger_queue] = farm.queues()?;
     let mut metrics = farm.look(of_farm).await?;
@@ -57,14 +57,14 @@ pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorG
         let mut text = String::new();
         let written = encode_registry(&mut text, &metrics);
         written.and_then(|()| encode(&mut text, &of_process())).expect("text takes all of it");
-        text
+        plain_text(&text)
     });
     text.await.map_err(|_| CoordinatorGone)
 }
 
-/// The same metrics in Prometheus' own text format, version 0.0.4. There the name of a counter ends
-/// in `_total` in its head, too, an info is a gauge, and there are neither units nor an end.
-pub(super) fn plain_text(openmetrics: &str) -> String {
+/// OpenMetrics, which the library writes, in Prometheus' own text format. There the name of a counter
+/// ends in `_total` in its head, too, an info is a gauge, and there are neither units nor an end.
+fn plain_text(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len());
     let mut help = "";
     for line in openmetrics.lines() {
