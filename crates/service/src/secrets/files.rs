@@ -219,106 +219,41 @@ mod tests {
         is_root
     }
 
+    /// What another user plants in a folder to which all users may write. `ours` is a secret file of
+    /// this user there, and `folder/secret` is another. Each case has the name of the secret that is
+    /// asked for, why it is refused, and the commands that plant it.
+    #[cfg(unix)]
+    const PLANTED: [(&str, &str, &str); 10] = [
+        ("secret", "user 4711 owns it", "umask 77; echo planted > secret; chown 4711:4711 secret"),
+        ("secret", "user 4711 owns it", "umask 27; echo planted > secret; chown 4711:0 secret"),
+        ("secret", "user 4711 made the link", "ln -s ours secret; chown -h 4711 secret"),
+        // It leads to nothing yet.
+        ("secret", "user 4711 made the link", "ln -s nothing secret; chown -h 4711 secret"),
+        ("one", "user 4711 made the link", "ln -s two one; ln -s ours two; chown -h 4711 two"),
+        ("link/secret", "user 4711 made the link", "ln -s folder link; chown -h 4711 link"),
+        ("folder/secret", "chmod +t", "chmod 757 folder"),
+        ("folder/secret", "user 4711 owns its folder", "chown 4711 folder; chmod 1777 folder"),
+        ("pipe", "user 4711 owns it", "mkfifo -m 600 pipe; chown 4711 pipe"),
+        ("pipe", "other users cannot read", "mkfifo -m 644 pipe"),
+    ];
+
     #[cfg(unix)]
     #[test]
     fn what_another_user_may_have_planted_is_neither_read_nor_written() {
-        use std::os::unix::fs::{PermissionsExt, chown, lchown, symlink};
-        use std::process::Command;
         if !is_root() {
             return;
         }
-        let with_mode = |path: &Path, mode| {
-            fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
-        };
-        // A link of another user, in a folder to which all users may write.
-        let plant_link = |root: &Path, target: &str, link: &str| {
-            with_mode(root, 0o1777);
-            symlink(target, root.join(link)).expect("it is new");
-            lchown(root.join(link), OTHER, OTHER).expect("it needs root");
-        };
-        let make_pipe = |path: &Path, mode: &str| {
-            let made = Command::new("mkfifo").args(["-m", mode]).arg(path).status();
-            assert!(made.expect("mkfifo(1) runs").success());
-        };
-        // Each case plants something in a folder, where `ours` is a secret file of this user and
-        // `folder/secret` is another. The name is that of the secret that is asked for.
-        type Plant<'a> = (&'a str, &'a str, Box<dyn Fn(&Path) + 'a>);
-        let cases: [Plant<'_>; 10] = [
-            (
-                "secret",
-                "user 4711 owns it",
-                Box::new(|root| {
-                    fs::write(root.join("secret"), "planted").expect("it is new");
-                    with_mode(&root.join("secret"), 0o600);
-                    chown(root.join("secret"), OTHER, OTHER).expect("it needs root");
-                }),
-            ),
-            (
-                "secret",
-                "user 4711 owns it",
-                Box::new(|root| {
-                    fs::write(root.join("secret"), "planted").expect("it is new");
-                    with_mode(&root.join("secret"), 0o640);
-                    chown(root.join("secret"), OTHER, Some(0)).expect("it needs root");
-                }),
-            ),
-            (
-                "secret",
-                "user 4711 made the link",
-                Box::new(|root| plant_link(root, "ours", "secret")),
-            ),
-            // It leads to nothing yet.
-            (
-                "secret",
-                "user 4711 made the link",
-                Box::new(|root| plant_link(root, "nothing", "secret")),
-            ),
-            (
-                "first",
-                "user 4711 made the link",
-                Box::new(|root| {
-                    symlink("second", root.join("first")).expect("it is new");
-                    plant_link(root, "ours", "second");
-                }),
-            ),
-            (
-                "link/secret",
-                "user 4711 made the link",
-                Box::new(|root| plant_link(root, "folder", "link")),
-            ),
-            ("folder/secret", "chmod +t", Box::new(|root| with_mode(&root.join("folder"), 0o757))),
-            (
-                "folder/secret",
-                "user 4711 owns its folder",
-                Box::new(|root| {
-                    chown(root.join("folder"), OTHER, OTHER).expect("it needs root");
-                    with_mode(&root.join("folder"), 0o1777);
-                }),
-            ),
-            (
-                "pipe",
-                "user 4711 owns it",
-                Box::new(|root| {
-                    make_pipe(&root.join("pipe"), "600");
-                    chown(root.join("pipe"), OTHER, OTHER).expect("it needs root");
-                }),
-            ),
-            (
-                "pipe",
-                "other users cannot read",
-                Box::new(|root| {
-                    make_pipe(&root.join("pipe"), "644");
-                }),
-            ),
-        ];
-        for (name, reason, plant) in cases {
+        for (name, reason, plant) in PLANTED {
             let root = tempfile::tempdir().expect("a temporary folder");
             let ours = [root.path().join("ours"), root.path().join("folder/secret")];
             fs::create_dir(root.path().join("folder")).expect("it is new");
             for path in &ours {
                 replace(path, b"ours").expect("it is new");
             }
-            plant(root.path());
+            let plant = format!("chmod 1777 .; {plant}");
+            let mut shell = std::process::Command::new("sh");
+            let planted = shell.args(["-ec", &plant]).current_dir(&root).status();
+            assert!(planted.expect("a shell runs").success(), "{plant}");
             let path = root.path().join(name);
             // Something reads the pipe, so that it could be written to.
             let reader = fs::File::options().read(true).write(true).open(&path);
