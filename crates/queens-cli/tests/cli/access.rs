@@ -5,12 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use service::wire::v1;
 use service::wire::v1::farm_service_client::FarmServiceClient;
 use service::wire::v1::work_request::Message;
 use service::wire::v1::work_response;
-use service::{ApiError, Client, Endpoint, Method, wire};
+use service::{Client, Endpoint, wire};
 use testkit::vectors;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -18,7 +17,6 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::object;
 use crate::support::guarded::Guarded;
 use crate::support::process::{PATIENCE, Process, run, wait_until};
 use crate::support::{Farm, Scratch, assert_private, write_private};
@@ -133,53 +131,21 @@ fn open_access_needs_an_option() {
     farm.client(&["jobs"]).success();
 }
 
+/// The tests of the API show that no call of it does.
 #[tokio::test]
-async fn no_method_answers_without_the_token() {
+async fn no_session_begins_without_the_token() {
     let scratch = Scratch::new();
     let token = scratch.path("token");
     let farm = Farm::new(&format!("--token-file {}", token.display()), "");
     let _coordinator = farm.start_coordinator();
-    let wrong = scratch.path("wrong");
-    write_private(&wrong, "0123456789abcdef0123456789abcdef");
-
-    // The description of the API names every call. It needs no token itself.
-    let mut stranger = client(&farm, None).await;
-    let described: Value = stranger.get("/openapi.json").await.expect("anybody may read it");
-    let paths = described["paths"].as_object().expect("it has paths");
-    let calls = paths.iter().flat_map(|(path, calls)| {
-        let path = path.strip_prefix("/api/v1").expect("it is of the API");
-        let path = path.replace("{job}", "1").replace("{word}", "pause").replace("{token}", "0");
-        let path = path.replace("{worker}", "w");
-        assert!(!path.contains('{'), "{path}");
-        let methods = calls.as_object().expect("they are methods").keys();
-        methods.map(move |method| (method.to_uppercase(), path.clone()))
-    });
-    let calls: Vec<_> = calls.collect();
-    assert!(calls.len() >= 14, "{calls:?}");
-    for mut client in [stranger, client(&farm, Some(wrong)).await] {
-        for (method, path) in &calls {
-            let method: Method = method.parse().expect("it is one");
-            let body = (method != Method::GET).then(|| json!({ "n": 8 }));
-            let answer = client.ask::<Value>(method, path, body.as_ref());
-            match in_time(answer).await {
-                Err(ApiError::Refused(problem)) => assert_eq!(problem.status, 401, "{path}"),
-                other => panic!("{path}: {other:?}"),
-            }
-        }
-    }
     let channel = connect(&farm).await;
     for secret in [None, Some("0123456789abcdef0123456789abcdef")] {
         let hello = vec![Message::Hello(hello())];
         let (_, refused) = session(&channel, secret, hello, PATIENCE).await;
         assert_eq!(refused.map(|status| status.code()), Some(Code::Unauthenticated));
     }
-
-    // No handler has run.
     let file = token.to_str().expect("the path is text");
-    assert_eq!(farm.client(&["jobs", "--json", "--token-file", file]).success(), "");
     assert_eq!(farm.client(&["workers", "--json", "--token-file", file]).success(), "");
-    let listed = farm.client(&["token", "list", "--json", "--token-file", file]).success();
-    assert_eq!(object(&listed)["revoked_at_ms"], Value::Null, "there is the own token alone");
 }
 
 #[tokio::test]

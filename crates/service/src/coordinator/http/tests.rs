@@ -93,17 +93,19 @@ fn guard() -> Option<Token> {
     Token::new(OWN).ok()
 }
 
+const ROLES: [Role; 5] =
+    [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker, Role::TrustedWorker];
+
 fn secret(role: Role) -> String {
-    format!("{}-secret-of-16", role.name())
+    format!("{}-secret-of-16", role.name().replace(' ', "-"))
 }
 
 fn known() -> Vec<Credential> {
-    let roles = [Role::Admin, Role::Submitter, Role::Viewer, Role::Worker];
     let credential = |(id, role): (u64, Role)| {
         let owner = role.name().into();
         Credential { owner, ..credential(id, &secret(role), role) }
     };
-    (1..).zip(roles).map(credential).collect()
+    (1..).zip(ROLES).map(credential).collect()
 }
 
 /// An answer: what was asked for, its status, its headers in lower case, and its body.

@@ -30,8 +30,7 @@ async fn everybody_reads_the_public_page_which_names_nobody_and_leads_nowhere_el
     submitted(&farm, "hush-hush").await;
     let hello = Hello { machine: "secret-machine".into(), ..hello("secret-worker") };
     let _orders = farm.farm.join("secret-owner".into(), false, hello).await.expect("it runs");
-    let roles = [Role::Worker, Role::Viewer, Role::Submitter, Role::Admin];
-    let known = roles.map(|role| bearing(&secret(role)));
+    let known = ROLES.map(|role| bearing(&secret(role)));
     let strangers = [String::new(), bearing("wrong"), "Cookie: queens=0123\r\n".into()];
     for who in strangers.iter().chain(&known) {
         let page = farm.get("/public", who).await;
