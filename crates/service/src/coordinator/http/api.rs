@@ -11,6 +11,7 @@ use std::convert::Infallible;
 use std::fmt::Display;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
@@ -20,7 +21,6 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use axum::{Extension, Router};
 use farm::{Change, JobId, JobState, JobView, Refusal, is_name};
 use futures_util::stream::{self, Stream};
 use ledger::Credential;
@@ -146,6 +146,21 @@ async fn admit(State(web): State<Web>, request: Request, next: Next) -> Result<R
     let identity = web.bearer(&parts)?;
     web.gate.admit(identity, &parts.method, &mut parts.extensions).await;
     Ok(next.run(Request::from_parts(parts, body)).await)
+}
+
+/// Who asks for something, and whom it is asked of.
+struct Call {
+    web: Web,
+    identity: Identity,
+}
+
+impl FromRequestParts<Web> for Call {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, web: &Web) -> Result<Call, Infallible> {
+        let identity = parts.extensions.get().cloned().expect("it was admitted");
+        Ok(Call { web: web.clone(), identity })
+    }
 }
 
 /// The body of a request, as JSON.
@@ -331,8 +346,7 @@ impl Filter {
 #[utoipa::path(get, path = "/jobs", params(Filter),
     responses((status = OK, description = "A page of jobs", body = Jobs)))]
 async fn list(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     filter: Result<Query<Filter>, QueryRejection>,
 ) -> Result<Response, Refused> {
     let Query(filter) = filter.map_err(|error| Refused::new(Code::Malformed, error.body_text()))?;
@@ -345,11 +359,7 @@ async fn list(
 /// seconds.
 #[utoipa::path(post, path = "/jobs", request_body = OneOrMore<Submit>,
     responses((status = CREATED, description = "What was asked for, in the same order", body = OneOrMore<JobView>)))]
-async fn submit(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    request: Request,
-) -> Result<Response, Refused> {
+async fn submit(Call { web, identity }: Call, request: Request) -> Result<Response, Refused> {
     let body = body(request, &()).await?;
     // An object and an array are told apart by their beginnings, so that the sentence about a fault
     // is about the one that was meant.
@@ -366,11 +376,7 @@ async fn submit(
 /// One job.
 #[utoipa::path(get, path = "/jobs/{job}", params(Job),
     responses((status = OK, description = "The job", body = JobView)))]
-async fn show(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    Job { job }: Job,
-) -> Result<Response, Refused> {
+async fn show(Call { web, identity }: Call, Job { job }: Job) -> Result<Response, Refused> {
     web.read(&identity, Asked::Job(job), async { bytes(&web.jobs.view(job).await?) }).await
 }
 
@@ -380,8 +386,7 @@ async fn show(
 #[utoipa::path(patch, path = "/jobs/{job}", params(Job),
     request_body = Patch, responses((status = OK, description = "The job", body = JobView)))]
 async fn patch(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Job { job }: Job,
     Json(patch): Json<Patch>,
 ) -> Result<Response, Refused> {
@@ -392,11 +397,7 @@ async fn patch(
 /// For its owner, and for admins. The answer is the job as it was.
 #[utoipa::path(delete, path = "/jobs/{job}", params(Job),
     responses((status = OK, description = "The job as it was", body = JobView)))]
-async fn remove(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    Job { job }: Job,
-) -> Result<Response, Refused> {
+async fn remove(Call { web, identity }: Call, Job { job }: Job) -> Result<Response, Refused> {
     Ok(json(bytes(&web.jobs.remove(&identity, job).await?)?))
 }
 
@@ -407,8 +408,7 @@ async fn remove(
     params(Job, ("word" = String, Path, description = "What is said", pattern = "^(pause|resume|cancel)$")),
     responses((status = OK, description = "The job", body = JobView)))]
 async fn change(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Path((job, word)): Path<(String, String)>,
 ) -> Result<Response, Refused> {
     let change = Change::named(&word).ok_or_else(no_such_page)?;
@@ -425,8 +425,7 @@ async fn change(
     responses((status = OK, description = "Server-sent events, each with the job as its data", body = JobView, content_type = "text/event-stream"),
         (status = NO_CONTENT, description = "Nothing follows")))]
 async fn events(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Job { job }: Job,
     headers: HeaderMap,
 ) -> Result<Response, Refused> {
@@ -470,11 +469,7 @@ fn events_of(
 /// The evidence of a job as it is now, in the format of docs/BUNDLE.md, compressed by gzip.
 #[utoipa::path(get, path = "/jobs/{job}/bundle", params(Job),
     responses((status = OK, description = "The bundle; `Content-Length` tells its end from a cut", body = Vec<u8>, content_type = "application/gzip")))]
-async fn bundle(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-    Job { job }: Job,
-) -> Result<Response, Refused> {
+async fn bundle(Call { web, identity }: Call, Job { job }: Job) -> Result<Response, Refused> {
     sent_bundle(&web, job, identity).await
 }
 
@@ -494,10 +489,7 @@ pub(super) async fn sent_bundle(
 /// admins.
 #[utoipa::path(get, path = "/ledger",
     responses((status = OK, description = "The copy; `Content-Length` tells its end from a cut", body = Vec<u8>, content_type = "application/vnd.sqlite3")))]
-async fn ledger(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-) -> Result<Response, Refused> {
+async fn ledger(Call { web, identity }: Call) -> Result<Response, Refused> {
     identity.require(Right::Decide)?;
     tracing::info!(by = identity.owner, "a copy of the ledger is being made");
     let file = web.jobs.downloads.copy().await?;
@@ -522,10 +514,7 @@ fn sent(file: Download, kind: &str, name: &str, identity: Identity, web: &Web) -
 
 /// Who counts, and who is distrusted.
 #[utoipa::path(get, path = "/workers", responses((status = OK, description = "All of them", body = Workers)))]
-async fn workers(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-) -> Result<Response, Refused> {
+async fn workers(Call { web, identity }: Call) -> Result<Response, Refused> {
     let seen = async {
         let seen = web.jobs.farm.look(|farm| Workers {
             workers: farm.worker_views().collect(),
@@ -543,8 +532,7 @@ async fn workers(
     params(("worker" = String, Path, description = "The name of the workers")),
     responses((status = OK, description = "The workers", body = Drained)))]
 async fn drain(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Path(worker): Path<String>,
 ) -> Result<Response, Refused> {
     let workers = web.jobs.drain(&identity, worker).await?;
@@ -555,8 +543,7 @@ async fn drain(
 #[utoipa::path(post, path = "/trust", request_body = Trust,
     responses((status = OK, description = "Who is still distrusted", body = Distrusted)))]
 async fn trust(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Json(trust): Json<Trust>,
 ) -> Result<Response, Refused> {
     let distrusted = web.jobs.trust(&identity, trust).await?;
@@ -565,10 +552,7 @@ async fn trust(
 
 /// All credentials, those that have ended included. For admins.
 #[utoipa::path(get, path = "/tokens", responses((status = OK, description = "All of them", body = Tokens)))]
-async fn tokens(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
-) -> Result<Response, Refused> {
+async fn tokens(Call { web, identity }: Call) -> Result<Response, Refused> {
     identity.require(Right::Decide)?;
     Ok(json(bytes(&Tokens { tokens: web.jobs.credentials.list() })?))
 }
@@ -577,8 +561,7 @@ async fn tokens(
 #[utoipa::path(post, path = "/tokens", request_body = NewToken,
     responses((status = CREATED, description = "The credential and its secret", body = MadeToken)))]
 async fn create_token(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Json(NewToken { role, owner, lifetime_s }): Json<NewToken>,
 ) -> Result<Response, Refused> {
     identity.require(Right::Decide)?;
@@ -603,8 +586,7 @@ async fn create_token(
 #[utoipa::path(delete, path = "/tokens/{token}", params(("token" = String, Path, description = "Its number")),
     responses((status = OK, description = "The credential", body = Credential)))]
 async fn revoke_token(
-    State(web): State<Web>,
-    Extension(identity): Extension<Identity>,
+    Call { web, identity }: Call,
     Path(token): Path<String>,
 ) -> Result<Response, Refused> {
     identity.require(Right::Decide)?;
