@@ -1,7 +1,7 @@
 //! The addresses of the pages about owners and workers, relative to the farm's first page.
 
 use farm::Principal;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use form_urlencoded::byte_serialize;
 
 /// The address of an owner's page.
 pub(crate) fn of_owner(owner: &str) -> String {
@@ -15,5 +15,5 @@ pub(crate) fn of_worker(Principal { owner, machine }: &Principal, worker: &str) 
 }
 
 fn encoded(name: &str) -> String {
-    utf8_percent_encode(name, NON_ALPHANUMERIC).to_string()
+    byte_serialize(name.as_bytes()).collect()
 }

@@ -324,6 +324,6 @@ mod tests {
             assert_eq!(link.and_then(|link| link.split('"').next()), next);
         }
         let page = owner(&snapshot, "a b", &None, 3);
-        assert_eq!(page.live, "owner/live?owner=a%20b&page=3");
+        assert_eq!(page.live, "owner/live?owner=a+b&page=3");
     }
 }

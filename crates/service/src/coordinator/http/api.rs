@@ -135,7 +135,7 @@ fn described() -> (Router<Web>, OpenApi) {
 /// request's extensions.
 async fn admit(State(web): State<Web>, request: Request, next: Next) -> Result<Response, Refused> {
     let (mut parts, body) = request.into_parts();
-    let query = Fields::read(parts.uri.query().unwrap_or_default());
+    let query = Fields::read(parts.uri.query().unwrap_or_default().as_bytes());
     if ["token", "access_token", "secret"].iter().any(|name| query.text(name).is_some()) {
         return Err(Refused::new(
             Code::Malformed,

@@ -6,19 +6,14 @@ use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
-use percent_encoding::percent_decode_str;
 
 /// Fields by their names. Of several with one name, the last one counts.
 pub(super) struct Fields(HashMap<String, String>);
 
 impl Fields {
     /// Reads `application/x-www-form-urlencoded`.
-    pub(super) fn read(text: &str) -> Fields {
-        let plain = |text: &str| {
-            percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
-        };
-        let fields = text.split('&').map(|field| field.split_once('=').unwrap_or((field, "")));
-        Fields(fields.map(|(name, value)| (plain(name), plain(value))).collect())
+    pub(super) fn read(text: &[u8]) -> Fields {
+        Fields(form_urlencoded::parse(text).into_owned().collect())
     }
 
     /// The text of a field, if there is one with this name.
@@ -38,6 +33,6 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Fields, Infallible> {
         let form = Bytes::from_request(request, state).await.unwrap_or_default();
-        Ok(Fields::read(&String::from_utf8_lossy(&form)))
+        Ok(Fields::read(&form))
     }
 }

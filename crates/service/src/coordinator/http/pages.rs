@@ -86,7 +86,7 @@ impl<S: Send + Sync> FromRequestParts<S> for View {
 
     /// The page that an address names. Unknown fields of the query are ignored.
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<View, Refused> {
-        let fields = Fields::read(parts.uri.query().unwrap_or_default());
+        let fields = Fields::read(parts.uri.query().unwrap_or_default().as_bytes());
         let name = |field| fields.text(field).map(str::to_string);
         let page = fields.number("page").unwrap_or(0);
         let path: Vec<&str> = parts.uri.path().trim_start_matches('/').split('/').collect();
