@@ -4,12 +4,12 @@
 //! fails.
 #![forbid(unsafe_code)]
 
+mod comments;
 mod fuzz;
 mod mutants;
 mod package;
 mod proto;
 mod ptx;
-mod size;
 mod version;
 
 use std::env;
@@ -74,8 +74,6 @@ enum Task {
         /// The version, as in 0.2.0
         next: String,
     },
-    /// Counts lines of code, types, files and crates, and names the longest function
-    Size,
     /// Runs the tests of the counting libraries for 64-bit ARM under an emulator, on Debian
     Emulate {
         /// Arguments for `cargo test` [default: all tests of queens-board, queens-count and
@@ -96,7 +94,7 @@ fn run(task: Task) -> Result<(), u8> {
     match task {
         Task::Check => {
             cargo("fmt").args(["--all", "--check"]).run()?;
-            size::check_comments()?;
+            comments::check()?;
             proto::run(true)?;
             let lints =
                 ["--workspace", "--all-targets", "--all-features", "--", "--deny", "warnings"];
@@ -110,7 +108,6 @@ fn run(task: Task) -> Result<(), u8> {
         Task::Proto { check } => proto::run(check),
         Task::Package { target } => package::run(target),
         Task::Ptx => ptx::run(),
-        Task::Size => size::run(),
         Task::Version { next } => version::run(&next),
         Task::Emulate { arguments } => package::emulate(&arguments),
     }
