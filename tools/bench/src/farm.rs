@@ -28,12 +28,9 @@ pub(crate) struct FarmBenchArgs {
     /// Tasks in a result
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=4096))]
     tasks_per_result: u64,
-    /// Measure each row over TLS too, in turns with plain text
+    /// Measure each row over TLS too, after plain text
     #[arg(long)]
     tls: bool,
-    /// How often each row is measured; medians are shown, and the most memory
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    turns: u32,
     /// How long each row is measured, seconds
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     seconds: u64,
@@ -45,17 +42,10 @@ pub(crate) struct FarmBenchArgs {
 pub(crate) async fn run(args: FarmBenchArgs) -> Result<()> {
     print("connections  over          tasks/s  durable results/s  coordinator MiB")?;
     for &connections in &args.connections {
-        let [mut plain, mut tls] = [Vec::new(), Vec::new()];
-        for _ in 0..args.turns {
-            plain.push(measure(&args, PLAN, connections, false).await?);
-            if args.tls {
-                tls.push(measure(&args, PLAN, connections, true).await?);
-            }
-        }
-        print_medians(connections, "plain text", &plain)?;
+        let plain = measure(&args, PLAN, connections, false).await?;
+        print_row(connections, "plain text", &plain)?;
         if args.tls {
-            print_medians(connections, "TLS", &tls)?;
-            print_ratios(&tls, &plain)?;
+            print_row(connections, "TLS", &measure(&args, PLAN, connections, true).await?)?;
         }
     }
     print("\ntasks in the plan  coordinator MiB, 10 connections")?;
@@ -73,37 +63,12 @@ struct Measured {
     memory_mib: Option<f64>,
 }
 
-fn print_medians(connections: u64, over: &str, turns: &[Measured]) -> Result<()> {
-    let memory = turns.iter().filter_map(|turn| turn.memory_mib).reduce(f64::max);
+fn print_row(connections: u64, over: &str, measured: &Measured) -> Result<()> {
     print(format!(
         "{connections:>11}  {over:<10}  {:>9.0}  {:>17.0}  {:>15}",
-        median(turns, |turn| turn.tasks_per_second),
-        median(turns, |turn| turn.results_per_second),
-        mib(memory)
-    ))
-}
-
-fn median(turns: &[Measured], figure: fn(&Measured) -> f64) -> f64 {
-    middle(turns.iter().map(figure).collect())
-}
-
-fn middle(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Prints the medians of the ratios of turns. A busy machine disturbs them less than the figures.
-fn print_ratios(tls: &[Measured], plain: &[Measured]) -> Result<()> {
-    let percent = |figure: fn(&Measured) -> f64| {
-        let ratios = tls.iter().zip(plain).map(|(turn, plain)| figure(turn) / figure(plain));
-        100.0 * middle(ratios.collect())
-    };
-    print(format!(
-        "{:>11}  {:<10}  {:>8.0}%  {:>16.0}%",
-        "",
-        "TLS/plain",
-        percent(|turn| turn.tasks_per_second),
-        percent(|turn| turn.results_per_second)
+        measured.tasks_per_second,
+        measured.results_per_second,
+        mib(measured.memory_mib)
     ))
 }
 
