@@ -28,62 +28,23 @@ pub struct Known {
     pub most_per_task: u128,
     /// What the sum over the whole plan must satisfy; nothing for a shard.
     pub facts: Vec<Fact>,
-    /// What the sum over the whole plan says.
-    pub question: Question,
 }
 
-/// What a job asks, and so what the sum over its plan says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
-    /// How many placements there are: the sum is the total.
-    Placements,
-    /// How many there are up to symmetry, on a board of size `n`.
-    Orbits {
-        /// The size.
-        n: u32,
-        /// How many placements the half turn fixes.
-        half_turn: u64,
-        /// How many placements the quarter turn fixes.
-        quarter_turn: u64,
-    },
-    /// A sum of which nothing follows: that of a shard of a plan, or of placements whose symmetry
-    /// is not known.
-    Nothing,
-}
-
-impl Question {
-    /// The question about a problem that the sum over a plan answers.
-    pub fn of(problem: Problem) -> Question {
-        let n = problem.n();
-        if !problem.counts_orbits() {
-            return Question::Placements;
-        }
-        // An empty board has one placement, and so has a board of one square.
-        let fixed = |known: Option<Published>| match n {
-            0 => Some(1),
-            _ => u64::try_from(known?.value).ok(),
-        };
-        let half_turn = fixed(COUNTS.centrosymmetric.at(n));
-        match (half_turn, fixed(COUNTS.quarter_turn.at(n))) {
-            (Some(half_turn), Some(quarter_turn)) => {
-                Question::Orbits { n, half_turn, quarter_turn }
-            }
-            _ => Question::Nothing,
-        }
+/// The answer to a problem, by the sum over its whole plan. `None` if no board has such a sum, and
+/// if the answer is up to a symmetry whose placements nobody has published.
+pub fn answer(problem: Problem, counted: u128) -> Option<u128> {
+    if !problem.counts_orbits() {
+        return Some(counted);
     }
-
-    /// The answer, by the sum over the whole plan; `None` if there is none, or if no board has such
-    /// a sum.
-    pub fn answer(self, counted: u128) -> Option<u128> {
-        match self {
-            Question::Placements => Some(counted),
-            Question::Orbits { n, half_turn, quarter_turn } => {
-                let census = Census::from_counts(n, counted, half_turn.into(), quarter_turn.into());
-                census.ok().map(|census| census.fundamental)
-            }
-            Question::Nothing => None,
-        }
-    }
+    let n = problem.n();
+    // An empty board has one placement, and so has a board of one square.
+    let fixed = |known: Option<Published>| match n {
+        0 => Some(1),
+        _ => Some(known?.value),
+    };
+    let (half_turn, quarter_turn) =
+        fixed(COUNTS.centrosymmetric.at(n)).zip(fixed(COUNTS.quarter_turn.at(n)))?;
+    Some(Census::from_counts(n, counted, half_turn, quarter_turn).ok()?.fundamental)
 }
 
 /// Something that the sum over all tasks of a problem must satisfy.
@@ -119,18 +80,12 @@ impl Known {
             task_ms: task_ms(plan),
             most_per_task: most_per_task(plan.problem, plan.method).unwrap_or(u128::MAX),
             facts: whole.map(Fact::of).unwrap_or_default(),
-            question: whole.map_or(Question::Nothing, Question::of),
         }
     }
 
     /// Nothing is known: every count may be true.
     pub fn nothing() -> Known {
-        Known {
-            task_ms: 0,
-            most_per_task: u128::MAX,
-            facts: Vec::new(),
-            question: Question::Placements,
-        }
+        Known { task_ms: 0, most_per_task: u128::MAX, facts: Vec::new() }
     }
 
     /// Whether the tasks of this range together can have this count.
@@ -284,21 +239,17 @@ mod tests {
     #[test]
     fn every_fundamental_count_follows_from_the_total() {
         for n in 1..=27 {
-            let of = |problem| Question::of(problem).answer(vectors::total(n));
+            let of = |problem| answer(problem, vectors::total(n));
             assert_eq!(of(Problem::Fundamental { n }), Some(vectors::fundamental(n)), "{n}");
             assert_eq!(of(Problem::Total { n }), Some(vectors::total(n)), "{n}");
         }
-        assert_eq!(Question::of(Problem::Fundamental { n: 0 }).answer(1), Some(1));
-        assert_eq!(
-            Question::of(Problem::Fundamental { n: 8 }).answer(93),
-            None,
-            "no board has this count"
-        );
+        assert_eq!(answer(Problem::Fundamental { n: 0 }, 1), Some(1));
+        let wrong = answer(Problem::Fundamental { n: 8 }, 93);
+        assert_eq!(wrong, None, "no board has this count");
+        // The placements that the half turn fixes make whole orbits by themselves.
         for n in 28..=32 {
-            assert!(
-                matches!(Question::of(Problem::Fundamental { n }), Question::Orbits { .. }),
-                "{n}"
-            );
+            let least = vectors::centrosymmetric(n);
+            assert!(answer(Problem::Fundamental { n }, least).is_some(), "{n}");
         }
     }
 

@@ -82,7 +82,7 @@ pub use interval_set::IntervalSet;
 pub use job_spec::{JobSpec, JobState, Milestone, Origin, Times};
 pub use job_view::JobView;
 pub use kernel_name::KernelName;
-pub use known::{Fact, Known, Question};
+pub use known::{Fact, Known, answer};
 pub use lease::{Lease, Recount};
 pub use machine::{Farm, Restored, RestoredJob, StoredJob};
 pub use message::{Ack, CoordinatorMessage, Hello, Holding, TasksBlock, Verdict, WorkerMessage};

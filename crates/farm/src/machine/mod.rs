@@ -35,7 +35,7 @@ use crate::session::{Process, Session};
 use crate::{
     Asker, AuditPolicy, Config, CoordinatorMessage, Distrusted, Effect, Event, IntervalSet, JobId,
     JobState, JobView, LeaseId, LeaseKey, LedgerAnswer, LedgerCommand, Milestone, Millis, Origin,
-    Pace, Party, RequestId, SessionId, Stats, Verdict, WorkerMessage, WorkerView,
+    Pace, Party, RequestId, SessionId, Stats, Verdict, WorkerMessage, WorkerView, answer,
 };
 
 /// The state of a farm. See the crate's documentation.
@@ -223,8 +223,8 @@ impl Farm {
             state,
             tasks_done: job.tasks_done,
             counted: job.total,
-            total: (state == JobState::Done)
-                .then(|| job.known.question.answer(job.total))
+            total: (state == JobState::Done && job.spec.shard.is_all())
+                .then(|| answer(job.spec.plan.problem, job.total))
                 .flatten(),
             workers: workers.len(),
             able_workers: if job.is_served() { able.clone().count() } else { 0 },

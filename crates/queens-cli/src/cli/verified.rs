@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{Amount, Checked, Header, Recounted, StatedPolicy, Verdict};
-use farm::{AuditScope, IdentifiedBy, JobState, Principal, Question};
+use farm::{AuditScope, IdentifiedBy, JobState, Principal};
 use serde_json::json;
 
 use super::show::{self, plural};
@@ -242,7 +242,7 @@ impl Verified<'_> {
     fn total(&self) -> Option<u128> {
         let Checked { plan, header, shard, .. } = self.checked;
         let is_total = header.state == JobState::Done && shard.is_all();
-        is_total.then(|| Question::of(plan.problem).answer(header.counted)).flatten()
+        is_total.then(|| farm::answer(plan.problem, header.counted)).flatten()
     }
 
     fn percent(&self, count: u128) -> String {
