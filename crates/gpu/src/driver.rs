@@ -4,8 +4,6 @@
 //! without waiting for them.
 
 pub(crate) mod cuda;
-#[cfg(all(test, unix))]
-pub(crate) mod host;
 pub(crate) mod opencl;
 
 use thiserror::Error;

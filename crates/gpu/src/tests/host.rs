@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 
-use super::{Argument, Buffer, Commands, DeviceError};
+use crate::driver::{Argument, Buffer, Commands, DeviceError};
 
 type Launch = unsafe extern "C" fn(u32, *const *const c_void) -> c_int;
 
