@@ -157,18 +157,17 @@ impl Reader {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use super::*;
-
+    #[cfg(unix)]
     #[test]
     fn a_bundle_that_is_no_regular_file_is_refused_at_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("it runs").success());
-        for path in [&pipe, folder.path(), Path::new("/dev/zero")] {
-            let error = open_file(path).expect_err("it is not read");
+        for path in [&pipe, folder.path(), "/dev/zero".as_ref()] {
+            let error = super::open_file(path).expect_err("it is not read");
             assert_eq!(error.to_string(), "it is no regular file");
         }
     }
