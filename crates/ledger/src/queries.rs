@@ -1,22 +1,26 @@
 //! The queries about jobs and counts, each as it is sent to SQLite.
 //!
 //! Queries that read whole counts begin with the same columns, in the order in which
-//! [`read_row`](super::entry::read_row) reads them by index. They read the text of the build in
-//! place of its id.
+//! [`read_row`](super::entry::read_row) reads them by index, and the standing behind them. They
+//! read the text of the build in place of its id.
 
-/// A job with its newest policy.
-pub(super) const JOB: &str = "
-    SELECT * FROM jobs
-    LEFT JOIN audit_policies p
-        ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
-    WHERE id = ?1";
+/// Jobs, each with its newest policy.
+macro_rules! jobs {
+    ($which:literal) => {
+        concat!(
+            "SELECT * FROM jobs
+             LEFT JOIN audit_policies p
+                 ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id) ",
+            $which
+        )
+    };
+}
 
-/// All jobs, each with its newest policy.
-pub(super) const JOBS: &str = "
-    SELECT * FROM jobs
-    LEFT JOIN audit_policies p
-        ON p.rowid = (SELECT max(rowid) FROM audit_policies WHERE job = id)
-    ORDER BY id";
+/// The job of a number.
+pub(super) const JOB: &str = jobs!("WHERE id = ?1");
+
+/// All jobs, the oldest first.
+pub(super) const JOBS: &str = jobs!("ORDER BY id");
 
 /// Adds a count. Evidence has no given place, and comes after all counts that begin with the same
 /// ordinal.
@@ -70,82 +74,91 @@ pub(super) const COUNT_WAITING: &str = "
 pub(super) const COUNT_SECONDS: &str =
     "SELECT count(*) FROM counts WHERE job = ?1 AND standing = 'second'";
 
-/// All accepted counts of a job, each with the principal of its second count if it has one.
-pub(super) const ACCEPTED: &str = "
-    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
-           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
-           c.standing, s.owner, s.machine
-    FROM counts c
-    LEFT JOIN counts s
-        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
-    WHERE c.job = ?1 AND c.place = 0
-    ORDER BY c.first";
+/// The columns with which queries that read whole counts begin, of the table `c`.
+macro_rules! columns {
+    () => {
+        "c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
+         (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum, c.standing"
+    };
+}
 
-/// The counts of [`ACCEPTED`] that overlap a range. Accepted counts do not overlap each other, so
-/// at most one of them begins before the range.
-pub(super) const ACCEPTED_IN: &str = "
-    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
-           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
-           c.standing, s.owner, s.machine
-    FROM counts c
-    LEFT JOIN counts s
-        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
-    WHERE c.job = ?1 AND c.place = 0 AND c.past > ?2 AND c.first < ?3
-        AND c.first >= coalesce(
-            (SELECT first FROM counts WHERE job = ?1 AND first <= ?2 AND place = 0
-             ORDER BY first DESC LIMIT 1),
-            0)
-    ORDER BY c.first";
+/// The accepted counts of a job that satisfy a further condition, each with the principal of its
+/// second count if it has one.
+macro_rules! accepted {
+    ($and:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", s.owner, s.machine
+             FROM counts c
+             LEFT JOIN counts s
+                 ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
+             WHERE c.job = ?1 AND c.place = 0 ",
+            $and,
+            " ORDER BY c.first"
+        )
+    };
+}
 
-/// The counts of [`ACCEPTED`] that wait for a second count. The query names the index, because
-/// SQLite would otherwise read all counts of the job.
-pub(super) const ACCEPTED_WAITING: &str = "
-    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
-           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
-           c.standing, NULL, NULL
-    FROM counts c INDEXED BY counts_to_audit
-    WHERE c.job = ?1 AND c.standing = 'wanted' AND c.place = 0
-    ORDER BY c.first";
+/// All accepted counts of a job.
+pub(super) const ACCEPTED: &str = accepted!("");
 
-/// The counts of [`ACCEPTED`] that a party has made or confirmed. A party is one machine of an
-/// owner, or all of them.
-pub(super) const ACCEPTED_BY: &str = "
-    SELECT c.first, c.past, c.count, c.residue, c.digest, c.kernel, c.owner, c.machine, c.worker,
-           (SELECT text FROM builds WHERE id = c.build), c.lease, c.busy_us, c.checksum,
-           c.standing, s.owner, s.machine
-    FROM counts c
-    LEFT JOIN counts s
-        ON c.standing = 'agreed' AND s.job = c.job AND s.first = c.first AND s.place = 1
-    WHERE c.job = ?1 AND c.place = 0
-        AND (c.owner = ?2 AND (?3 IS NULL OR c.machine = ?3)
-             OR s.owner = ?2 AND (?3 IS NULL OR s.machine = ?3))
-    ORDER BY c.first";
+/// The accepted counts that overlap a range. Accepted counts do not overlap each other, so at most
+/// one of them begins before the range.
+pub(super) const ACCEPTED_IN: &str = accepted!(
+    "AND c.past > ?2 AND c.first < ?3
+     AND c.first >= coalesce(
+         (SELECT first FROM counts WHERE job = ?1 AND first <= ?2 AND place = 0
+          ORDER BY first DESC LIMIT 1),
+         0)"
+);
+
+/// The accepted counts that a party has made or confirmed. A party is one machine of an owner, or
+/// all of them.
+pub(super) const ACCEPTED_BY: &str = accepted!(
+    "AND (c.owner = ?2 AND (?3 IS NULL OR c.machine = ?3)
+          OR s.owner = ?2 AND (?3 IS NULL OR s.machine = ?3))"
+);
+
+/// The accepted counts that wait for a second count. The query names the index, because SQLite
+/// would otherwise read all counts of the job.
+pub(super) const ACCEPTED_WAITING: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", NULL, NULL
+     FROM counts c INDEXED BY counts_to_audit
+     WHERE c.job = ?1 AND c.standing = 'wanted' AND c.place = 0
+     ORDER BY c.first"
+);
 
 /// The open claims of a job, by range, the oldest first.
-pub(super) const OPEN_CLAIMS: &str = "
-    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
-           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum
-    FROM counts INDEXED BY counts_disputed
-    WHERE job = ?1 AND standing = 'open' AND place > 1
-    ORDER BY first, past, place";
+pub(super) const OPEN_CLAIMS: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM counts c INDEXED BY counts_disputed
+     WHERE job = ?1 AND standing = 'open' AND place > 1
+     ORDER BY first, past, place"
+);
 
 /// For a bundle: each accepted count with its second count behind it.
-pub(super) const ACCEPTED_AND_SECOND: &str = "
-    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
-           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum,
-           standing, noted_at, task_counts, place
-    FROM counts
-    WHERE job = ?1 AND place < 2
-    ORDER BY first, place";
+pub(super) const ACCEPTED_AND_SECOND: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", noted_at, task_counts, place
+     FROM counts c
+     WHERE job = ?1 AND place < 2
+     ORDER BY first, place"
+);
 
 /// For a bundle: the counts that are kept as evidence.
-pub(super) const EVIDENCE: &str = "
-    SELECT first, past, count, residue, digest, kernel, owner, machine, worker,
-           (SELECT text FROM builds WHERE id = build), lease, busy_us, checksum,
-           standing, noted_at
-    FROM counts INDEXED BY counts_evidence
-    WHERE job = ?1 AND place > 1
-    ORDER BY first, past, noted_at, place";
+pub(super) const EVIDENCE: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", noted_at
+     FROM counts c INDEXED BY counts_evidence
+     WHERE job = ?1 AND place > 1
+     ORDER BY first, past, noted_at, place"
+);
 
 /// Whether this count is in the evidence already.
 pub(super) const IS_EVIDENCE: &str = "
