@@ -97,11 +97,11 @@ pub(super) fn write(db: &Connection, credential: &Credential) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CheckedLedger;
+    use crate::tests::empty;
 
     #[test]
     fn credentials_are_read_back_as_they_were_written() {
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let ledger = empty();
         let credential = |id, role| Credential {
             id,
             owner: format!("owner {id}"),

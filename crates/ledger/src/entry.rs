@@ -130,7 +130,8 @@ mod tests {
     use farm::{AuditScope, Ground, JobState};
 
     use super::*;
-    use crate::{CheckedLedger, Role};
+    use crate::Role;
+    use crate::tests::empty;
 
     /// Ledgers store these names. Changing a name changes the format.
     #[test]
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn a_standing_is_read_as_it_is_written_and_has_its_place() {
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let ledger = empty();
         let accepted = Check::ALL.map(Standing::Accepted);
         let evidence = DisputeState::ALL.map(Standing::Evidence);
         for standing in accepted.into_iter().chain([Standing::Second]).chain(evidence) {

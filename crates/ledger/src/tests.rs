@@ -51,8 +51,13 @@ fn fingerprint() -> Fingerprint {
     plan().fingerprint()
 }
 
+/// A ledger in memory, without a row.
+pub(crate) fn empty() -> Ledger {
+    CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens")
+}
+
 fn ledger_with(commands: &[LedgerCommand]) -> Ledger {
-    let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+    let ledger = empty();
     ledger.apply(&[new_job()]).expect("it is written");
     ledger.apply(commands).expect("it is written");
     ledger
@@ -148,7 +153,7 @@ fn key() -> LeaseKey {
     LeaseKey::new([4; 32])
 }
 
-pub(crate) fn everything(seed: u64, by_reference: bool) -> AuditPolicy {
+pub(crate) const fn everything(seed: u64, by_reference: bool) -> AuditPolicy {
     let (share_ppm, across) = (AuditPolicy::ALL, AuditScope::Machines);
     AuditPolicy { share_ppm, seed, by_reference, across }
 }

@@ -68,7 +68,7 @@ proptest! {
         for part in &mut all {
             part.is_audited |= policy.chooses(PLAN.fingerprint(), part.report.range);
         }
-        let ledger = CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("it opens");
+        let ledger = empty();
         let audit = audit(JOB, policy, OWNER);
         ledger.apply(&[job_of(PLAN), audit]).expect("it is the first");
         let disputed = disputed.map(|at| all[at.index(all.len())].clone());

@@ -1,28 +1,12 @@
 //! The rules: short histories with known answers and results. Every history reads back what it has
 //! written.
 
-use farm::{
-    AuditPolicy, AuditScope, Change, CheckedCount, Ground, IntervalSet, JobId, JobSpec, JobState,
-    KernelName, LeaseId, LeaseKind, LeaseToken, LedgerAnswer, LedgerCommand, Method, Origin, Plan,
-    Principal, Problem, Provenance, Range, Report, Restored, RestoredJob, Shard, TaskCounts,
-    Withdrawn,
-};
+use farm::{Ground, Withdrawn};
 
-use super::audit;
-use crate::{CheckedLedger, Ledger};
+use super::*;
 
-const JOB: JobId = JobId(1);
 const OTHER: JobId = JobId(2);
-const ALL: AuditPolicy = AuditPolicy {
-    share_ppm: AuditPolicy::ALL,
-    seed: 1,
-    by_reference: false,
-    across: AuditScope::Machines,
-};
-
-fn empty() -> Ledger {
-    CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("SQLite needs nothing for it")
-}
+const ALL: AuditPolicy = everything(1, false);
 
 #[test]
 fn what_is_written_is_read_back() {
@@ -74,7 +58,8 @@ fn rows_are_compared_where_they_tile() {
         store.apply(&[compare]).expect("it reads only").remove(0)
     };
     let tiled = |starts: &[u64]| {
-        let parts = starts.iter().map(|&start| checked_count(range(start, start + 10), 1).result());
+        let parts =
+            starts.iter().map(|&start| checked_count(interval(start, start + 10), 1).result());
         let result = parts.reduce(|sum, part| sum.join(part).expect("it is small"));
         LedgerAnswer::Compared(result)
     };
@@ -102,7 +87,7 @@ fn audits_are_found_in_order_and_confirmed() {
         [LedgerAnswer::AuditsFound(rows)] => rows.iter().map(|row| row.range).collect::<Vec<_>>(),
         _ => panic!("{answers:?}"),
     };
-    assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), [range(0, 10)]);
+    assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), [interval(0, 10)]);
     write(store, &[confirm(JOB, "b", "reference", (0, 10), 2)]);
     assert_eq!(ranges(store.apply(&[find()]).expect("it reads only")), []);
     let job = restored(store, JOB);
@@ -327,10 +312,6 @@ fn restored(store: &Ledger, job: JobId) -> RestoredJob {
     jobs.into_iter().find(|restored| restored.stored.id == job).expect("it is there")
 }
 
-fn plan() -> Plan {
-    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: 100 }
-}
-
 fn job(job: JobId) -> LedgerCommand {
     let origin = Origin { owner: "lab".into(), key: Some(format!("job {job}")) };
     let (plan, shard) = (plan(), Shard::ALL);
@@ -360,42 +341,9 @@ fn compare(start: u64, end: u64) -> LedgerCommand {
 }
 
 fn report(job: JobId, name: &str, (start, end): (u64, u64), count: u64) -> Report {
-    let range = range(start, end);
-    Report {
-        job,
-        fingerprint: plan().fingerprint(),
-        // Each row has its own lease, so that neighbours are not joined.
-        lease: LeaseId(start),
-        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
-        range,
-        checked_count: checked_count(range, count),
-        task_counts: TaskCounts::default(),
-        kernel: kernel(name),
-        busy_us: 1,
-    }
-}
-
-/// A checked count in which the first task has the whole count.
-fn checked_count(range: Range, count: u64) -> CheckedCount {
-    CheckedCount::EMPTY.with(plan().fingerprint(), range.start(), count).expect("it is one count")
-}
-
-fn provenance(worker: &str) -> Provenance {
-    Provenance { principal: principal(worker), worker: worker.into(), build: "1.2.3".into() }
-}
-
-fn principal(worker: &str) -> Principal {
-    Principal { owner: "owner".into(), machine: worker.into() }
-}
-
-fn kernel(name: &str) -> KernelName {
-    KernelName::new(name).expect("there is such a kernel")
-}
-
-fn range(start: u64, end: u64) -> Range {
-    Range::new(start, end).expect("not empty")
+    Report { job, kernel: kernel(name), ..super::report(interval(start, end), count) }
 }
 
 fn set(ranges: &[(u64, u64)]) -> IntervalSet {
-    ranges.iter().map(|&(start, end)| range(start, end)).collect()
+    ranges.iter().map(|&(start, end)| interval(start, end)).collect()
 }
