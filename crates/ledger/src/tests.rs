@@ -2,6 +2,7 @@
 
 mod crashes;
 mod files;
+mod join;
 mod joined_rows;
 mod rows;
 mod rules;

@@ -1,16 +1,12 @@
 //! Tests of joining ledgers in any order.
 
-use std::path::{Path, PathBuf};
-
-use farm::{
-    CheckedCount, Distrusted, EvidenceRecord, Ground, JobId, JobSpec, KernelName, LeaseId,
-    LeaseKind, LeaseToken, LedgerCommand, Method, Origin, Party, Plan, Principal, Problem,
-    Provenance, Range, Report, Shard, TaskCounts,
-};
-use ledger::{CheckedLedger, Evidence, LedgerError, LedgerFault, join_ledgers};
+use farm::{EvidenceRecord, Ground, Party};
 use proptest::prelude::*;
 
-/// An event of a ledger of six ranges. A liar has counted the first range.
+use super::*;
+use crate::{LedgerError, join_ledgers};
+
+/// An event of a ledger. A liar has counted the first range.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     /// A worker counts a range, if it is free; the liar counts the first one wrongly.
@@ -40,27 +36,26 @@ fn party(who: char) -> Party {
 }
 
 fn provenance(who: char) -> Provenance {
-    let principal = Principal { owner: who.into(), machine: "machine".into() };
-    Provenance { principal, worker: "worker".into(), build: "1.2.3".into() }
+    let of = super::provenance("worker");
+    Provenance { principal: Principal { owner: who.into(), ..of.principal }, ..of }
 }
 
 /// Writes the ledger of a farm with these events. Returns whether this farm knows that the liar is
 /// one.
 fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
-    let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
-    let range = |number: u64| Range::new(number * 10, number * 10 + 10).expect("it has ten tasks");
-    let accept = |number, who| LedgerCommand::Accept {
-        report: if (number, who) == (0, LIAR) { lie(range(0)) } else { report(range(number)) },
-        provenance: provenance(who),
-        audit: false,
+    let ledger = open(path).expect("it opens");
+    let range = |number: u64| interval(number * 10, number * 10 + 10);
+    let accepts = |number, who| match (number, who) {
+        (0, LIAR) => accept(lie(range(0)), who),
+        _ => accept(report(range(number)), who),
     };
-    ledger.apply(&[create(), accept(0, LIAR)]).expect("it is new");
+    ledger.apply(&[new_job(), accepts(0, LIAR)]).expect("it is new");
     let (mut is_there, mut is_known) = (true, false);
     let wrong = vec![party(LIAR)];
     for &happening in happenings {
         let reason = String::new();
         let commands = match happening {
-            Happening::Counts(number, who) => vec![accept(number, who)],
+            Happening::Counts(number, who) => vec![accepts(number, who)],
             Happening::Settles if !is_there => continue,
             Happening::Settles => vec![
                 LedgerCommand::Dispute(report(range(0)), provenance('a')),
@@ -92,9 +87,12 @@ fn write_farm(path: &Path, happenings: &[Happening]) -> bool {
     is_known
 }
 
+fn accept(report: Report, who: char) -> LedgerCommand {
+    LedgerCommand::Accept { report, provenance: provenance(who), audit: false }
+}
+
 fn lie(range: Range) -> Report {
-    let lie = CheckedCount::EMPTY.with(plan().fingerprint(), range.start(), 1_000);
-    Report { checked_count: lie.expect("it is one count"), ..report(range) }
+    Report { checked_count: checked_count(range, 1_000), ..report(range) }
 }
 
 /// The count of each row that a ledger has of its job.
@@ -115,8 +113,7 @@ fn distrusted(path: &Path) -> Distrusted {
     Evidence::open(path).expect("it is sound").distrusted().clone()
 }
 
-const JOB: JobId = JobId(1);
-const TASKS: u64 = 60;
+const TASKS: u64 = 100;
 
 /// The ranges that a process had counted when it was stopped: about this share of those into which
 /// it had cut the plan.
@@ -127,43 +124,22 @@ fn counted(share: f64) -> impl Strategy<Value = Vec<Range>> {
         let starts = std::iter::once(0).chain(cuts.iter().copied());
         let ends = cuts.iter().copied().chain([TASKS]);
         let ranges = starts.zip(ends).zip(has).filter(|(_, has)| *has);
-        ranges.map(|((start, end), _)| Range::new(start, end).expect("it is not empty")).collect()
+        ranges.map(|((start, end), _)| interval(start, end)).collect()
     })
 }
 
-fn plan() -> Plan {
-    Plan { problem: Problem::Total { n: 8 }, method: Method::Rows { rows: 2 }, tasks: TASKS }
-}
-
-fn create() -> LedgerCommand {
-    let (plan, shard, origin) = (plan(), Shard::ALL, Origin::default());
-    let spec = JobSpec { origin, plan, shard, priority: 0 };
-    LedgerCommand::CreateJob { job: JOB, spec, audit: None }
-}
-
-/// The report of a range in which every task counts its ordinal.
+/// The report of a range in which every task counts its ordinal. All are of one lease, so that
+/// neighbours become one row.
 fn report(range: Range) -> Report {
-    let fingerprint = plan().fingerprint();
-    let checked_count = (range.start()..range.end())
-        .try_fold(CheckedCount::EMPTY, |checked_count, ordinal| {
-            checked_count.with(fingerprint, ordinal, ordinal % 7)
-        });
-    Report {
-        job: JOB,
-        fingerprint,
-        lease: LeaseId(1),
-        token: LeaseToken::new(range, LeaseKind::Count, [0; 16]),
-        range,
-        checked_count: checked_count.expect("the counts are small"),
-        task_counts: TaskCounts::default(),
-        kernel: KernelName::new("avx2").expect("there is such a kernel"),
-        busy_us: 1,
-    }
+    let with = |sum: CheckedCount, ordinal| sum.with(fingerprint(), ordinal, ordinal % 7);
+    let checked_count = (range.start()..range.end()).try_fold(CheckedCount::EMPTY, with);
+    let checked_count = checked_count.expect("the counts are small");
+    Report { lease: LeaseId(1), checked_count, ..super::report(range, 0) }
 }
 
 /// Writes a ledger with these commands.
 fn write(path: &Path, commands: &[LedgerCommand]) {
-    let ledger = CheckedLedger::open(path).and_then(CheckedLedger::begin).expect("it opens");
+    let ledger = open(path).expect("it opens");
     ledger.apply(commands).expect("it is written");
     ledger.close().expect("it can be closed");
 }
@@ -175,13 +151,13 @@ fn an_invalidated_count_stays_invalid_after_a_reinstatement() {
     use Happening::{Counts, Distrusts, Settles, Trusts};
     let reinstated = [Distrusts(LIAR), Trusts(LIAR)];
     let again = [&reinstated[..], &[Counts(0, LIAR)]].concat();
-    let truth = report(Range::new(0, 10).expect("it is not empty")).checked_count.count;
+    let truth = report(interval(0, 10)).checked_count.count;
     for (later, older, counts) in [
         (reinstated.to_vec(), vec![], vec![]),
         ([&reinstated[..], &[Counts(0, 'a')]].concat(), vec![], vec![truth]),
         ([&again[..], &[Settles]].concat(), again, vec![truth]),
     ] {
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let folder = TempDir::new().expect("a temporary directory");
         let [first, second, into, other] =
             ["later.db", "older.db", "into.db", "other.db"].map(|name| folder.path().join(name));
         write_farm(&first, &later);
@@ -196,7 +172,7 @@ fn an_invalidated_count_stays_invalid_after_a_reinstatement() {
 #[cfg(unix)]
 #[test]
 fn a_ledger_that_is_named_twice_is_one_part() {
-    let folder = tempfile::tempdir().expect("a temporary directory");
+    let folder = TempDir::new().expect("a temporary directory");
     let [part, link] = ["part.db", "link.db"].map(|name| folder.path().join(name));
     write_farm(&part, &[]);
     std::os::unix::fs::symlink(&part, &link).expect("it can be made");
@@ -209,18 +185,14 @@ fn a_ledger_that_is_named_twice_is_one_part() {
 /// time.
 #[test]
 fn an_invalidated_row_stays_so_beside_other_copies_of_it() {
-    let range = |start, end| Range::new(start, end).expect("it is not empty");
-    let provenance = provenance(LIAR);
-    let accept =
-        |report| LedgerCommand::Accept { report, provenance: provenance.clone(), audit: false };
-    let short = [create(), accept(lie(range(0, 5)))];
-    let long = [accept(report(range(5, 10)))];
+    let short = [new_job(), accept(lie(interval(0, 5)), LIAR)];
+    let long = [accept(report(interval(5, 10)), LIAR)];
     let trust = |trusted| {
         let (party, reason) = (party(LIAR), String::new());
         LedgerCommand::Trust { party, trusted, reason }
     };
     let taken_back = [trust(false), trust(true)];
-    let folder = tempfile::tempdir().expect("a temporary directory");
+    let folder = TempDir::new().expect("a temporary directory");
     let write = |name: &str, commands: &[&[LedgerCommand]]| {
         let path = folder.path().join(name);
         self::write(&path, &commands.concat());
@@ -246,7 +218,7 @@ proptest! {
         complete in counted(1.0),
         place in prop::option::of(any::<prop::sample::Index>()),
     ) {
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let folder = TempDir::new().expect("a temporary directory");
         let mut parts = parts;
         if let Some(place) = place {
             parts.insert(place.index(parts.len() + 1), complete);
@@ -254,11 +226,8 @@ proptest! {
         let paths: Vec<PathBuf> =
             (0..parts.len()).map(|part| folder.path().join(format!("{part}.db"))).collect();
         for (part, path) in parts.iter().zip(&paths) {
-            let accept = |&range| {
-                let (report, provenance) = (report(range), provenance('a'));
-                LedgerCommand::Accept { report, provenance, audit: false }
-            };
-            let commands = std::iter::once(create()).chain(part.iter().map(accept));
+            let accepted = part.iter().map(|&range| accept(report(range), 'a'));
+            let commands = std::iter::once(new_job()).chain(accepted);
             write(path, &commands.collect::<Vec<_>>());
         }
 
@@ -277,7 +246,7 @@ proptest! {
         after in prop::collection::vec(prop::collection::vec(happening(), 0..6), 2..4),
         order in Just(vec![0, 1, 2]).prop_shuffle(),
     ) {
-        let folder = tempfile::tempdir().expect("a temporary directory");
+        let folder = TempDir::new().expect("a temporary directory");
         let path = |name: &str| folder.path().join(name);
         let paths: Vec<PathBuf> = (0..after.len()).map(|part| path(&format!("{part}.db"))).collect();
         let mut is_known = false;
@@ -295,7 +264,7 @@ proptest! {
         prop_assume!(!is_unsettled);
         let joined = joined.expect("nothing conflicts");
         join_ledgers(&shuffled, &other).expect("nothing conflicts");
-        std::fs::copy(&shuffled[0], &steps).expect("it is closed");
+        fs::copy(&shuffled[0], &steps).expect("it is closed");
         for path in &shuffled[1..] {
             join_ledgers(std::slice::from_ref(path), &steps).expect("nothing conflicts");
         }
@@ -308,7 +277,7 @@ proptest! {
             prop_assert!(!everywhere || trusted_by_none.0.contains(&who), "{:?}", who);
         }
         let right: u64 = (0..TASKS)
-            .filter(|&task| !joined.missing.intersects(Range::new(task, task + 1).expect("a task")))
+            .filter(|&task| !joined.missing.intersects(interval(task, task + 1)))
             .map(|task| task % 7)
             .sum();
         let lies = if is_known { 0 } else { 1_000 - (0..10).map(|task| task % 7).sum::<u64>() };
