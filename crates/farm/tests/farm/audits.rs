@@ -6,8 +6,8 @@ use farm::{
 };
 
 use crate::scene::{
-    AUDIT_ALL, Scene, asked_again, audit, audits, change, checked_count, hello, kernel, plan,
-    proven, range, recount, report, report_of, spec, work,
+    AUDIT_ALL, Scene, asked_again, at_work, audit, audits, change, checked_count, hello, kernel,
+    plan, proven, range, recount, report, report_of, spec, work,
 };
 
 /// A job of 4 tasks under a full audit. w1 has counted all of it.
@@ -63,9 +63,7 @@ fn a_worker_asked_about_a_removed_row_may_check_the_next_one() {
 #[test]
 fn an_owner_that_contradicts_unasked_is_not_asked() {
     // Given: a machine of rack8 reports a late count that contradicts w1's range, and repeats it.
-    let mut scene = Scene::new();
-    let job = scene.submit(5, 0);
-    let one = scene.join("w1", 0);
+    let (mut scene, job, one) = at_work(5, 0);
     scene.report(one, report(job, plan(5), range(0, 4)));
     let liar = SessionId(2);
     scene.join_as(liar, "rack8", hello("w2", 0));
@@ -136,9 +134,7 @@ fn a_recount_is_leased_once_while_the_ledger_looks_it_up() {
 
 #[test]
 fn a_done_job_stays_done_during_an_audit_and_a_restart() {
-    let mut scene = Scene::new();
-    let job = scene.submit(4, 0);
-    let one = scene.join("w1", 0);
+    let (mut scene, job, one) = at_work(4, 0);
     scene.report(one, report(job, plan(4), range(0, 4)));
     assert_eq!(scene.state(job).0, JobState::Done);
 
@@ -232,9 +228,7 @@ fn a_waiting_worker_gets_what_another_audit_scope_lets_it_count() {
 
 #[test]
 fn a_contradiction_reopens_a_done_job() {
-    let mut scene = Scene::new();
-    let job = scene.submit(4, 0);
-    let one = scene.join("w1", 0);
+    let (mut scene, job, one) = at_work(4, 0);
     scene.report(one, report(job, plan(4), range(0, 4)));
     ask(&mut scene, job, AUDIT_ALL).expect("it is done");
     let two = scene.join("w2", 10);
@@ -416,9 +410,7 @@ fn late_counts_of_one_owner_do_not_silence_another_owner() {
     // farm remembers.
     let remembered = 512;
     let tasks = remembered + 2;
-    let mut scene = Scene::new();
-    let job = scene.submit(tasks, 0);
-    let one = scene.join("w1", 0);
+    let (mut scene, job, one) = at_work(tasks, 0);
     let of =
         |task| Report { lease: LeaseId(task), ..report(job, plan(tasks), range(task, task + 1)) };
     for task in 0..=remembered {
@@ -443,9 +435,7 @@ fn late_counts_of_one_owner_do_not_silence_another_owner() {
 #[test]
 fn an_audit_behind_another_job_says_so_and_may_come_first() {
     // Given a job that is done, and a worker that counts one of higher priority
-    let mut scene = Scene::new();
-    let job = scene.submit(4, 0);
-    let one = scene.join("w1", 0);
+    let (mut scene, job, one) = at_work(4, 0);
     scene.report(one, report(job, plan(4), range(0, 4)));
     let other = scene.submit(1_000, 5);
     scene.join("w2", 10);

@@ -3,7 +3,7 @@
 
 use farm::{Event, JobId, JobState, Lease, Millis, Range, Report, SessionId};
 
-use crate::scene::{Scene, range, report};
+use crate::scene::{Scene, at_work, range, report};
 
 const TASKS: u64 = 60_000;
 const JOB: JobId = JobId(1);
@@ -164,9 +164,7 @@ fn a_restart_keeps_the_costs_that_were_learned() {
 
 #[test]
 fn no_end_is_predicted_without_workers() {
-    let mut scene = Scene::new();
-    let job = scene.submit(8, 0);
-    let worker = scene.join("w1", 4);
+    let (mut scene, job, worker) = at_work(8, 4);
     let left = |scene: &Scene| {
         let job = scene.farm.job(job).expect("it exists");
         (job.us_left, job.threads)

@@ -6,7 +6,7 @@ use farm::{
     WorkerMessage,
 };
 
-use crate::scene::{CONFIG, OWNER, Scene, change, hello, plan, range, report, report_of};
+use crate::scene::{CONFIG, OWNER, Scene, at_work, change, hello, plan, range, report, report_of};
 
 const TASKS: u64 = 64;
 /// How many tasks a process is leased first.
@@ -232,9 +232,7 @@ fn a_count_of_a_failed_task_is_accepted() {
 #[test]
 fn a_range_that_another_worker_has_does_not_fail() {
     // Given: two workers of known speed are lost with the last task, and a third one has it.
-    let mut scene = Scene::new();
-    let job = scene.submit(9, 0);
-    let one = scene.join("w1", 4);
+    let (mut scene, job, one) = at_work(9, 4);
     let idle = scene.join("w2", 4);
     scene.act(Event::Said(idle, WorkerMessage::Credit(0)));
     for worker in [one, idle] {

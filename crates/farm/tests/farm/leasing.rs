@@ -5,7 +5,9 @@ use farm::{
     WorkerMessage,
 };
 
-use crate::scene::{OWNER, Scene, asked, change, hello, plan, proven, range, report_of, spec};
+use crate::scene::{
+    OWNER, Scene, asked, at_work, change, hello, plan, proven, range, report_of, spec,
+};
 
 /// Lets a worker finish its leases at a speed, `rounds` times.
 fn work(scene: &mut Scene, worker: SessionId, us_per_task: u64, rounds: usize) {
@@ -19,9 +21,7 @@ fn work(scene: &mut Scene, worker: SessionId, us_per_task: u64, rounds: usize) {
 fn only_a_long_job_has_long_leases() {
     // A task takes a second, and there is no other worker.
     let seconds = |tasks| {
-        let mut scene = Scene::new();
-        scene.submit(tasks, 0);
-        let worker = scene.join("w1", 1 << 40);
+        let (mut scene, _, worker) = at_work(tasks, 1 << 40);
         work(&mut scene, worker, 1_000_000, 6);
         scene.last_lease(worker).range.len()
     };
@@ -35,9 +35,7 @@ fn only_a_long_job_has_long_leases() {
 #[test]
 fn leases_of_a_large_farm_are_longer_and_live_longer() {
     // Given: 20,000 workers. Most hold nothing, and one counts a task in 10 ms.
-    let mut scene = Scene::new();
-    scene.submit(100_000_000_000, 0);
-    let worker = scene.join("w1", 1 << 40);
+    let (mut scene, _, worker) = at_work(100_000_000_000, 1 << 40);
     for number in 2..=20_000 {
         scene.join_as(SessionId(number), OWNER, hello(&format!("w{number}"), 0));
     }
@@ -94,9 +92,7 @@ fn a_repeated_task_counts_once_for_the_speed_of_a_session() {
 /// The work of a worker is leased in several pieces from all over a short plan.
 #[test]
 fn a_short_plan_is_leased_in_pieces() {
-    let mut scene = Scene::new();
-    scene.submit(256_000, 0);
-    let worker = scene.join("w1", 1 << 40);
+    let (mut scene, _, worker) = at_work(256_000, 1 << 40);
     work(&mut scene, worker, 1_000, 5);
     let sizes: Vec<u64> = scene.leases(worker).iter().map(|lease| lease.range.len()).collect();
     assert_eq!(sizes[..5], [4, 8, 24, 72, 216], "twice what it was seen to count");
@@ -134,9 +130,7 @@ fn leases_grow_with_observed_speed_and_not_with_claims() {
 
 #[test]
 fn reported_times_do_not_change_leases() {
-    let mut scene = Scene::new();
-    scene.submit(100_000_000, 0);
-    let worker = scene.join("w1", 1 << 40);
+    let (mut scene, _, worker) = at_work(100_000_000, 1 << 40);
     for _ in 0..12 {
         let lease = scene.last_lease(worker);
         scene.now += 1_000 * lease.range.len();
@@ -149,9 +143,7 @@ fn reported_times_do_not_change_leases() {
 #[test]
 fn a_lease_that_takes_much_too_long_is_leased_again() {
     // Given a worker that counted a task in 10 ms and was leased work of 64 s
-    let mut scene = Scene::new();
-    scene.submit(100_000_000, 0);
-    let worker = scene.join("w1", 1 << 40);
+    let (mut scene, _, worker) = at_work(100_000_000, 1 << 40);
     work(&mut scene, worker, 10_000, 12);
     let lease = scene.last_lease(worker);
     let (leased_at, leased) = (scene.now, lease.range.len());
@@ -302,9 +294,7 @@ fn a_hung_worker_does_not_slow_a_job_that_others_report_on() {
 #[test]
 fn a_report_renews_a_lease_and_a_sign_of_life_only_a_recount() {
     for (is_report, until) in [(true, 63_000), (false, 60_000)] {
-        let mut scene = Scene::new();
-        scene.submit(4, 0);
-        let worker = scene.join("w1", 4);
+        let (mut scene, _, worker) = at_work(4, 4);
         let lease = scene.last_lease(worker);
 
         scene.now = 3_000;
@@ -323,9 +313,7 @@ fn a_report_renews_a_lease_and_a_sign_of_life_only_a_recount() {
 
 #[test]
 fn a_leaving_worker_is_leased_nothing_more() {
-    let mut scene = Scene::new();
-    scene.submit(100, 0);
-    let worker = scene.join("w1", 100);
+    let (mut scene, _, worker) = at_work(100, 100);
     let lease = scene.last_lease(worker);
 
     scene.act(Event::Said(worker, WorkerMessage::Draining));
@@ -370,9 +358,7 @@ fn a_worker_that_is_drained_reports_what_it_has_and_is_leased_nothing_more_if_it
 #[test]
 fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
     // Given: w1 has reported one of four tasks.
-    let mut scene = Scene::new();
-    scene.submit(2_000, 0);
-    let worker = scene.join("w1", 4);
+    let (mut scene, _, worker) = at_work(2_000, 4);
     let lease = scene.last_lease(worker);
     scene.act(Event::Said(worker, WorkerMessage::Credit(0)));
     let part = Report { busy_us: 1_000_000, ..report_of(&lease, range(0, 1)) };
@@ -395,9 +381,7 @@ fn a_repeated_report_renews_no_lease_and_measures_no_speed() {
 #[test]
 fn repeated_reports_do_not_shorten_the_leases_of_long_tasks() {
     // Given: w1 has reported one task of a job. The job's other tasks take 100 s.
-    let mut scene = Scene::new();
-    let job = scene.submit(8, 0);
-    let liar = scene.join("w1", 1);
+    let (mut scene, job, liar) = at_work(8, 1);
     let old = scene.last_lease(liar);
     scene.finish(liar, &old, 1_000);
     scene.act(Event::Said(liar, WorkerMessage::Credit(0)));
@@ -424,9 +408,7 @@ fn a_change_revokes_leases_at_once_and_is_seen_once_it_is_durable() {
     for (change, state) in
         [(Change::Pause, JobState::Paused), (Change::Cancel, JobState::Cancelled)]
     {
-        let mut scene = Scene::new();
-        let job = scene.submit(8, 0);
-        let worker = scene.join("w1", 4);
+        let (mut scene, job, worker) = at_work(8, 4);
         let lease = scene.last_lease(worker).id;
         scene.slow_disk = true;
         scene.act(crate::scene::change(RequestId(1), job, change));

@@ -8,7 +8,7 @@ use farm::{
 };
 
 use crate::disputes::disputed;
-use crate::scene::{AUDIT_ALL, CONFIG, Scene, audit, audits, change, work};
+use crate::scene::{AUDIT_ALL, CONFIG, Scene, at_work, audit, audits, change, work};
 
 /// The numbers of ordinals of each kind in a map: wanted, accepted, leased, disputed, failed.
 fn sums(map: &PlanMap) -> [u64; 5] {
@@ -40,9 +40,7 @@ fn a_map_has_every_ordinal_once_in_cells_of_almost_equal_size() {
 
 #[test]
 fn a_map_shows_leased_accepted_and_disputed_ordinals() {
-    let mut scene = Scene::new();
-    let job = scene.submit(10_000, 0);
-    let worker = scene.join("w1", 100);
+    let (mut scene, job, worker) = at_work(10_000, 100);
     let lease = scene.last_lease(worker);
 
     let map = scene.farm.map(job).expect("it exists");
@@ -131,9 +129,7 @@ fn an_ended_job_has_its_duration_and_its_speed_without_pauses_and_audits() {
 
 #[test]
 fn the_time_of_a_job_leaves_out_that_in_which_others_were_served_even_over_a_restart() {
-    let mut scene = Scene::new();
-    let job = scene.submit(8, 0);
-    let worker = scene.join("w1", 4);
+    let (mut scene, job, worker) = at_work(8, 4);
     let first = scene.last_lease(worker);
     let urgent = scene.submit(20, 1);
     scene.finish(worker, &first, 500_000);

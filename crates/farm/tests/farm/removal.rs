@@ -2,7 +2,9 @@
 
 use farm::{Change, Event, JobId, JobState, Party, Refusal, Request, RequestId};
 
-use crate::scene::{AUDIT_ALL, Scene, asked, audit, audits, change, plan, submission_by, work};
+use crate::scene::{
+    AUDIT_ALL, Scene, asked, at_work, audit, audits, change, plan, submission_by, work,
+};
 
 const REQUEST: RequestId = RequestId(9);
 
@@ -35,9 +37,7 @@ fn only_an_ended_job_without_open_decisions_is_removed() {
 
 #[test]
 fn removing_an_audited_job_revokes_its_recounts() {
-    let mut scene = Scene::new();
-    let job = scene.submit(12, 0);
-    let worker = scene.join("w1", 100);
+    let (mut scene, job, worker) = at_work(12, 100);
     work(&mut scene, worker);
     scene.act(change(RequestId(1), job, audit(AUDIT_ALL)));
     assert_eq!((scene.state(job).0, audits(&scene, job)), (JobState::Done, (2, 0)));

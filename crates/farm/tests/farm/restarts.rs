@@ -7,8 +7,8 @@ use farm::{
 use ledger::Ledger;
 
 use crate::scene::{
-    OWNER, Scene, asked, change, empty_ledger, hello, kernel, plan, proven, provenance, range,
-    report, report_of, spec, work,
+    OWNER, Scene, asked, at_work, change, empty_ledger, hello, kernel, plan, proven, provenance,
+    range, report, report_of, spec, work,
 };
 
 const JOB: JobId = JobId(1);
@@ -133,9 +133,7 @@ fn an_equal_lease_number_of_two_jobs_belongs_to_one_of_them() {
 #[test]
 fn what_a_worker_brings_along_shows_no_speed() {
     // Given a worker that comes back after ten seconds, in which it has counted
-    let mut scene = Scene::new();
-    scene.submit(1_000, 0);
-    let worker = scene.join("w1", 100);
+    let (mut scene, _, worker) = at_work(1_000, 100);
     let lease = scene.last_lease(worker);
     scene.act(Event::Left(worker));
     scene.tick(scene.now + 10_000);
@@ -162,9 +160,7 @@ fn what_a_worker_brings_along_shows_no_speed() {
 #[test]
 fn a_paused_job_that_loses_its_counts_again_runs_before_and_after_a_restart() {
     // Given: a paused job of which the last count arrives, so that the ledger ends it.
-    let mut scene = Scene::new();
-    let job = scene.submit(4, 0);
-    let worker = scene.join("w1", 4);
+    let (mut scene, job, worker) = at_work(4, 4);
     let lease = scene.last_lease(worker);
     scene.act(change(RequestId(1), job, Change::Pause));
     scene.slow_disk = true;

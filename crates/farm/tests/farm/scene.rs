@@ -54,6 +54,14 @@ pub fn empty_ledger() -> Ledger {
     CheckedLedger::in_memory().and_then(CheckedLedger::begin).expect("SQLite needs nothing for it")
 }
 
+/// A farm with a job of `tasks` tasks, and its worker w1 with this credit.
+pub fn at_work(tasks: u64, credit: u64) -> (Scene, JobId, SessionId) {
+    let mut scene = Scene::new();
+    let job = scene.submit(tasks, 0);
+    let worker = scene.join("w1", credit);
+    (scene, job, worker)
+}
+
 impl Scene {
     pub fn new() -> Scene {
         Scene::over(empty_ledger(), 1)

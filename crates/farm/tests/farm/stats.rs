@@ -3,13 +3,11 @@
 use farm::{Change, Event, Report, Request, RequestId, Verdict, WorkerMessage};
 
 use crate::disputes::{disputed, reported};
-use crate::scene::{Scene, asked, change, noted, range, report_of};
+use crate::scene::{Scene, asked, at_work, change, noted, range, report_of};
 
 #[test]
 fn a_repeated_report_counts_once_in_all_statistics() {
-    let mut scene = Scene::new();
-    scene.submit(10, 0);
-    let one = scene.join("w1", 4);
+    let (mut scene, _, one) = at_work(10, 4);
     let lease = scene.last_lease(one);
 
     scene.finish(one, &lease, 250);

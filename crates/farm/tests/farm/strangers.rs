@@ -9,8 +9,8 @@ use farm::{
 };
 
 use crate::scene::{
-    OWNER, Scene, asked, audits, change, hello, noted, plan, provenance, range, report, report_of,
-    work,
+    OWNER, Scene, asked, at_work, audits, change, hello, noted, plan, provenance, range, report,
+    report_of, work,
 };
 
 fn is_dismissed(scene: &Scene, session: SessionId, reason: Dismissal) -> bool {
@@ -32,9 +32,7 @@ fn a_part_of_a_recount_is_refused() {
 
 #[test]
 fn reconnecting_does_not_extend_a_deadline() {
-    let mut scene = Scene::new();
-    scene.submit(4, 0);
-    let one = scene.join("w1", 4);
+    let (mut scene, _, one) = at_work(4, 4);
     let lease = scene.last_lease(one);
     let mut session = one;
     for second in 1..=70 {

@@ -8,7 +8,7 @@ use farm::{
 
 use crate::fair::{Model, step};
 use crate::scene::{
-    AUDIT_ALL, OWNER, Scene, asked, audit, change, hello, plan, spec, submission_by, total,
+    AUDIT_ALL, OWNER, Scene, asked, at_work, audit, change, hello, plan, spec, submission_by, total,
 };
 
 fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
@@ -105,9 +105,7 @@ fn a_job_waits_for_the_first_of_those_that_are_served_before_it() {
 
 #[test]
 fn a_job_behind_a_shorter_one_says_when_it_is_expected_to_start() {
-    let mut scene = Scene::new();
-    let first = scene.submit(6_000, 0);
-    let session = scene.join("w1", 1 << 40);
+    let (mut scene, first, session) = at_work(6_000, 1 << 40);
     // It counts ten tasks a second.
     let mut models = [Model::new(session, 0.01)];
     let behind = scene.submit_spec(spec(total(20, 1 << 40)), None, Known::nothing());
