@@ -221,10 +221,6 @@ impl Book {
     }
 }
 
-pub fn hull(a: Range, b: Range) -> Range {
-    Range::new(a.start().min(b.start()), a.end().max(b.end())).expect("neither is empty")
-}
-
 pub fn ordinals(range: Range) -> std::ops::Range<usize> {
     range.start() as usize..range.end() as usize
 }

@@ -17,7 +17,7 @@ use farm::{
     Report, Request, RequestId, SessionId, WorkerMessage,
 };
 
-use crate::books::{Book, Held, Seat, hull, ordinals};
+use crate::books::{Book, Held, Seat, ordinals};
 use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::scenario::{ClientRequest, League};
@@ -432,7 +432,7 @@ impl Model {
                 }
                 book.free -= range.len();
             }
-            let whole = open.iter().reduce(hull).expect("a lease is not empty");
+            let whole = open.iter().reduce(Range::hull).expect("a lease is not empty");
             let (hull, open) = (whole, open.len());
             seat.outstanding += open;
             let held = Held { job, hull, whole: false, open, reported: false };
