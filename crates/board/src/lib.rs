@@ -73,6 +73,6 @@ pub use method::{Method, MethodChoice, MethodOf};
 pub use plan_index::{PlanError, PlanIndex, RangeError};
 pub use prefix::{MAX_N, Prefix, bits, full_mask, low_bits, ones};
 pub use problem::Problem;
-pub use shard::{NoShard, Shard};
+pub use shard::{NoShard, Shard, equal_block};
 pub use squares::{Square, SquaresError};
 pub use tasks::{Task, TaskKind};

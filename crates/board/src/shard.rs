@@ -56,13 +56,24 @@ impl Shard {
     pub fn ordinals(self, tasks: u64) -> impl Iterator<Item = Range<u64>> {
         let (index, of) = (u64::from(self.index - 1), u64::from(self.of));
         let blocks = if self.is_all() { 1 } else { (of * Shard::BLOCKS).min(tasks) };
-        let start = move |block: u64| {
-            let start = u128::from(tasks) * u128::from(block) / u128::from(blocks);
-            u64::try_from(start).expect("the blocks end with the tasks")
-        };
         let own = (index..blocks).step_by(self.of as usize);
-        own.map(move |block| start(block)..start(block + 1)).filter(|range| !range.is_empty())
+        own.map(move |block| equal_block(tasks, block, blocks)).filter(|range| !range.is_empty())
     }
+}
+
+/// The ordinals of the block number `index`, from 0 on, of `of` nearly equal blocks of a plan with
+/// `tasks` tasks.
+///
+/// # Panics
+///
+/// If `of` is 0, or `index` is not less than it.
+pub fn equal_block(tasks: u64, index: u64, of: u64) -> Range<u64> {
+    assert!(index < of, "there is no block {index} of {of}");
+    let start = |index: u64| {
+        let start = u128::from(tasks) * u128::from(index) / u128::from(of);
+        u64::try_from(start).expect("the blocks end with the tasks")
+    };
+    start(index)..start(index + 1)
 }
 
 impl fmt::Display for Shard {

@@ -126,10 +126,12 @@ impl PlanMap {
     /// A map of `tasks` tasks of which `wanted` belong to the job.
     pub(crate) fn new(tasks: u64, wanted: &IntervalSet) -> PlanMap {
         let cells = tasks.min(PlanMap::CELLS);
-        let start = |cell| Range::bound(tasks, cell, cells);
+        let range = |cell| {
+            let part = board::equal_block(tasks, cell, cells);
+            Range::new(part.start, part.end).expect("there are no more cells than tasks")
+        };
         let empty = |cell| Cell {
-            range: Range::new(start(cell), start(cell + 1))
-                .expect("there are no more cells than tasks"),
+            range: range(cell),
             wanted: 0,
             accepted: 0,
             leased: 0,

@@ -15,13 +15,6 @@ impl Range {
         (start < end).then_some(Range { start, end })
     }
 
-    /// Where part number `part`, from 0 on, of `of` nearly equal parts of `tasks` ordinals begins.
-    /// The last one ends where part number `of` would begin.
-    pub fn bound(tasks: u64, part: u64, of: u64) -> u64 {
-        let bound = u128::from(tasks) * u128::from(part) / u128::from(of);
-        u64::try_from(bound).expect("the parts end with the tasks")
-    }
-
     /// The first ordinal.
     pub fn start(self) -> u64 {
         self.start

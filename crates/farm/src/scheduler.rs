@@ -87,7 +87,7 @@ impl StratumScheduler {
     /// `None` if the stratum has none.
     fn free(&self, turn: u64, pool: &IntervalSet, tasks: u64) -> Option<Range> {
         let stratum = (turn % STRATA).reverse_bits() >> (u64::BITS - STRATA.ilog2());
-        let [start, end] = [0, 1].map(|past| Range::bound(self.tasks, stratum + past, STRATA));
+        let std::ops::Range { start, end } = board::equal_block(self.tasks, stratum, STRATA);
         let free = pool.within(Range::new(start, self.tasks)?).next()?;
         let before = Range::new(start.saturating_sub(tasks), start);
         let before = before.and_then(|before| pool.within(before).last());

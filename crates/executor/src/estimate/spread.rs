@@ -77,8 +77,7 @@ impl Spread {
         let place = u128::from(self.first) + u128::from(self.drawn) * u128::from(self.step);
         let unit = (place % u128::from(self.units)) as u64;
         self.drawn += 1;
-        let bound = |unit| farm::Range::bound(self.tasks, unit, self.units);
-        Some((unit, bound(unit)..bound(unit + 1)))
+        Some((unit, board::equal_block(self.tasks, unit, self.units)))
     }
 
     /// Whether this number of draws is that of all units, and each was counted in full.
