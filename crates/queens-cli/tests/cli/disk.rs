@@ -55,7 +55,7 @@ fn a_full_disk_is_blamed_on_the_file_that_is_written() {
 
 #[test]
 fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
-    let farm = Farm::new("", "--report-ms 0");
+    let farm = Farm::new("--grace-ms 50", "--report-ms 0");
     let coordinator = Process::start(&mut in_files_of(160, &busy(&farm)), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || {});
 }
@@ -65,7 +65,7 @@ fn a_coordinator_resumes_after_its_ledger_could_not_grow() {
 #[ignore = "mounts a small file system, which needs root: CI runs it"]
 fn a_full_file_system_stops_the_farm_and_loses_nothing() {
     let disk = SmallDisk::mount();
-    let farm = Farm::new("", "--report-ms 0").with_ledger(disk.path("ledger.db"));
+    let farm = Farm::new("--grace-ms 50", "--report-ms 0").with_ledger(disk.path("ledger.db"));
     disk.leave(200);
     let coordinator = Process::start(&mut busy(&farm), farm.new_log());
     stopped_coordinator_goes_on(&farm, coordinator, || disk.empty());
@@ -79,7 +79,7 @@ fn a_coordinator_resumes_after_its_disk_failed() {
     }
     // A new ledger needs 15 and 45 of these calls before it is served, and some more for a job.
     at_once([("fdatasync,fsync", 18), ("pwrite64", 70)], |(calls, first)| {
-        let farm = Farm::new("", "--report-ms 0");
+        let farm = Farm::new("--grace-ms 50", "--report-ms 0");
         let mut failing = with_io_errors(calls, first, &busy(&farm));
         let coordinator = Process::start(&mut failing, farm.new_log());
         let said = stopped_coordinator_goes_on(&farm, coordinator, || {});

@@ -16,8 +16,8 @@ const LONG: u32 = 16;
 fn workers_follow_a_coordinator_to_another_port_without_loss() {
     // Given a worker in the middle of a job
     let (_scratch, file) = join_file();
-    let options =
-        format!("--tls --join-file {} --lease-ms 600000 --lease-ttl-ms 3600000", text(&file));
+    let options = "--lease-ms 600000 --lease-ttl-ms 3600000 --grace-ms 1000";
+    let options = format!("--tls --join-file {} {options}", text(&file));
     let farm = Farm::new(&options, "--report-ms 50");
     let mut worker = farm.start_worker_by(&["--join-file", text(&file)]);
     worker.wait_for_line("does not exist");

@@ -251,7 +251,7 @@ fn releases() -> Vec<PathBuf> {
 
 /// A farm with a copy of the release's ledger and of its key.
 fn restored(release: &Path) -> Farm {
-    let farm = Farm::new("", "");
+    let farm = Farm::new("--grace-ms 50", "");
     fs::copy(release.join("ledger.sqlite"), farm.ledger()).expect("it is there");
     let key = farm.key("leases");
     let folder = key.parent().expect("it is in a folder");
