@@ -80,7 +80,10 @@ fn arguments_override_the_environment_group_by_group() {
     // Each command waits some seconds for a coordinator.
     at_once(cases, |(args, name, value)| {
         let refused = with(&args, &[(name, value)]);
-        refused.refusal(5, &["no coordinator answers", "127.0.0.1:1"]);
+        // A coordinator has to listen where it is looked for.
+        let advice =
+            if args.contains("--coordinator") { "`queens coordinator --listen 1`" } else { "" };
+        refused.refusal(5, &["no coordinator answers", "127.0.0.1:1", advice]);
     });
     // These are a client's, and a coordinator would write over that farm's files.
     let farms = [("QUEENS_JOIN_FILE", "x"), ("QUEENS_WORKER_JOIN_FILE", "x")];

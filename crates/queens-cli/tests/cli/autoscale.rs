@@ -149,8 +149,12 @@ fn several_failures_in_a_row_and_a_lack_of_slurm_end_autoscale() {
 
 #[test]
 fn autoscale_waits_for_an_absent_coordinator() {
+    // Without one at the beginning, it waits some seconds.
+    let refused = std::thread::spawn(|| {
+        let mut alone = Slurm::new(SUBMITS).autoscale(&Farm::new("", ""), &[]);
+        run(&mut alone).refusal(5, &["no coordinator answers"]);
+    });
     let (farm, slurm) = (Farm::new("", ""), Slurm::new(SUBMITS));
-    run(&mut slurm.autoscale(&farm, &[])).refusal(5, &["no coordinator answers"]);
     let coordinator = farm.start_coordinator();
     farm.submit(18, 4, 0);
     let mut scaling =
@@ -166,4 +170,5 @@ fn autoscale_waits_for_an_absent_coordinator() {
 
     wait_until("others take their places", || slurm.read("submitted").lines().count() >= 6);
     scaling.stop();
+    refused.join().expect("it is refused");
 }

@@ -19,14 +19,15 @@ use tokio::runtime::Runtime;
 use tokio_stream::StreamExt;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::support::Farm;
 use crate::support::fake_farm::{Answers, serve};
 use crate::support::process::{Outcome, queens, run};
+use crate::support::{Farm, at_once};
 
 #[test]
 fn clients_wait_for_a_coordinator_that_is_just_being_started() {
     const LATE: Duration = Duration::from_millis(700);
-    for command in ["jobs", "workers", "token list", "submit 8", "submit 8 --wait", "jobs --all"] {
+    let commands = ["jobs", "workers", "token list", "submit 8", "submit 8 --wait", "jobs --all"];
+    at_once(commands, |command| {
         let farm = Farm::new("", "");
         let args: Vec<&str> = command.split(' ').collect();
         std::thread::scope(|scope| {
@@ -39,7 +40,7 @@ fn clients_wait_for_a_coordinator_that_is_just_being_started() {
             assert_eq!(says_so, command.ends_with("--wait"), "{outcome:?}");
             outcome.success();
         });
-    }
+    });
 }
 
 #[test]

@@ -9,11 +9,13 @@
 
 use std::fs;
 
+use crate::support::at_once;
 use crate::support::process::{queens, run};
 
 #[test]
 fn commands_print_what_the_transcripts_show() {
     let mut shown = 0;
+    // Some commands wait for a coordinator.
     for file in fs::read_dir("tests/cmd").expect("tests run in their package") {
         let file = file.expect("it can be listed").path();
         let text = fs::read_to_string(&file).expect("it is text");
@@ -24,10 +26,7 @@ fn commands_print_what_the_transcripts_show() {
             let is_here = |step: &&str| cfg!(target_os = "linux") || !step.contains("os error");
             block.split("$ queens ").skip(1).filter(is_here)
         });
-        for step in steps {
-            assert_looks_like(step);
-            shown += 1;
-        }
+        shown += at_once(steps, assert_looks_like).len();
     }
     assert!(shown > 20, "only {shown} commands were found");
 }
