@@ -25,6 +25,29 @@ fn on_a_terminal((rows, columns): (u32, u32), term: &str, command: &str) -> Stri
     text
 }
 
+/// Runs a command on a terminal until it has shown `what`, and interrupts it then. Returns its exit
+/// code and everything that was sent to the terminal.
+fn interrupted_at(what: &str, (rows, columns): (u32, u32), command: &str) -> (Option<i32>, String) {
+    let command = format!("timeout --preserve-status --signal INT 60 {command}");
+    let sized =
+        format!("stty columns {columns} rows {rows}; {command} & read _; kill -INT $!; wait $!");
+    let mut script = of_a_shell(&sized, "xterm");
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script");
+    let mut keys = script.stdin.take().expect("a pipe");
+    let mut shown = script.stdout.take().expect("a pipe");
+    let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+    while !drawn(&String::from_utf8_lossy(&all)).join("\n").contains(what) {
+        let read = shown.read(&mut piece).expect("it can be read");
+        assert!(read > 0, "{what}: {}", String::from_utf8_lossy(&all));
+        all.extend_from_slice(&piece[..read]);
+    }
+    keys.write_all(b"\n").expect("script reads what is typed");
+    shown.read_to_end(&mut all).expect("it can be read");
+    let ended = script.wait().expect("script ends");
+    drop(keys);
+    (ended.code(), String::from_utf8_lossy(&all).into_owned())
+}
+
 /// The lines that were drawn on a terminal, in order, without the movements of the cursor.
 pub(super) fn drawn(text: &str) -> Vec<String> {
     let mut plain = String::new();
@@ -135,15 +158,14 @@ fn a_watch_of_the_farm_runs_until_it_is_ended() {
     farm.client(&["pause", "2", "4", "5", "6"]).success();
     let _worker = farm.start_worker_with("--name busy");
     let client = |args: &str| format!("{PROGRAM} {args} --coordinator {}", farm.url());
-    let watch = |rows: u32| {
-        let command = client("watch");
-        let command = format!("timeout --preserve-status --signal INT 7 {command}");
-        let text = on_a_terminal((rows, 120), "xterm", &command);
+    let watch = |(rows, last): (u32, &str)| {
+        let (code, text) = interrupted_at(last, (rows, 120), &client("watch"));
+        assert_eq!(code, Some(0), "{text}");
         // Each update clears the drawn lines, so the last update follows the last such sequence.
         drawn(text.rsplit("\u{1b}[0J").next().unwrap_or_default())
     };
     // A terminal that says it has no lines is taken for a usual one.
-    let watched = at_once([20, 3, 0], watch);
+    let watched = at_once([(20, "busy"), (3, "workers: 1"), (0, "busy")], watch);
     assert!(watched[2][0].starts_with("jobs not ended: 4; workers: 1"), "{watched:?}");
     assert_eq!(watched[2].len(), watched[0].len(), "{watched:?}");
     let lines = &watched[0];
@@ -221,17 +243,24 @@ fn progress_is_a_line_of_the_log_in_the_log_s_format() {
 /// The options of `count` that a ledger would not go with are never advised.
 #[test]
 fn a_long_count_says_how_to_keep_it() {
-    let count = |args: &str| {
-        let command = format!("timeout --preserve-status --signal INT 8 {PROGRAM} count {args}");
-        let output = of_a_shell(&format!("stty columns 200; {command}"), "xterm").output();
-        drawn(&String::from_utf8_lossy(&output.expect("`script` runs").stdout)).join("\n")
-    };
+    const LONG: &str = "20 --rows 6 -t 1";
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let kept = format!("20 --rows 6 -t 1 --ledger {}", folder.path().join("q.db").display());
-    let said = at_once(["20 --rows 6 -t 1", "20 --rows 6 -t 1 -q", "12", &kept], count);
-    assert!(said[0].contains("this takes about "), "{said:?}");
-    assert!(said[0].contains("`queens count 20 --rows 6 -t 1 --ledger q20.db`"), "{said:?}");
-    assert!(said[1..].iter().all(|said| !said.contains("this takes about ")), "{said:?}");
+    let kept = format!("{LONG} --ledger {}", folder.path().join("q.db").display());
+    let silent = [format!("{LONG} -q"), "12".into(), kept];
+    let advice = format!("`queens count {LONG} --ledger q20.db`");
+    std::thread::scope(|scope| {
+        let advised =
+            scope.spawn(|| interrupted_at(&advice, (24, 200), &format!("{PROGRAM} count {LONG}")));
+        at_once(silent, |args| {
+            let count = format!("timeout --preserve-status --signal INT 5 {PROGRAM} count {args}");
+            let shown = of_a_shell(&format!("stty columns 200; {count}"), "xterm").output();
+            let shown = shown.expect("`script` runs").stdout;
+            let said = drawn(&String::from_utf8_lossy(&shown)).join("\n");
+            assert!(!said.contains("this takes about "), "{args}: {said}");
+        });
+        let (_, said) = advised.join().expect("it is advised");
+        assert!(said.contains("this takes about "), "{said}");
+    });
 }
 
 #[test]
