@@ -20,7 +20,7 @@ fn wait(until_closed: bool, is_closed: impl Fn() -> bool) {
     if until_closed {
         wait_until("the connection to be given up", is_closed);
     } else {
-        sleep(Duration::from_secs(2));
+        sleep(Duration::from_secs(1));
     }
 }
 
