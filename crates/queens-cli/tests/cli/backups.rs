@@ -84,9 +84,9 @@ fn a_check_names_the_first_damage_and_a_damaged_ledger_makes_no_copy() {
     run(&mut queens(&["backup"])).usage("<TO>");
 }
 
-#[test]
-fn damage_ends_a_coordinator_that_serves_and_jobs_that_are_whole_can_be_saved() {
-    // Given a coordinator that serves two jobs
+/// A farm whose first of two jobs that have ended is damaged: a digit of a count changed, as on a
+/// broken disk. `meanwhile` is done before that.
+fn damaged(meanwhile: impl FnOnce(&Farm) -> Option<Process>) -> (Farm, Option<Process>) {
     let farm = Farm::new("", "");
     let coordinator = farm.start_coordinator();
     let worker = farm.start_worker();
@@ -95,29 +95,41 @@ fn damage_ends_a_coordinator_that_serves_and_jobs_that_are_whole_can_be_saved() 
     }
     worker.stop();
     coordinator.stop();
-    let mut coordinator = farm.start_coordinator();
+    let served = meanwhile(&farm);
 
-    // When a digit of a count changes, as on a broken disk
     let db = Connection::open(farm.ledger()).expect("it is there");
     let changed = db.execute("UPDATE counts SET count = count + 1 WHERE job = 1 AND first = 0", []);
     assert_eq!(changed.expect("it is SQL"), 1);
-    drop(db);
+    (farm, served)
+}
 
-    // Then it ends soon, and says why, and the other job can be saved.
-    let ended = coordinator.wait();
-    assert_eq!(ended.code(), Some(9), "{}", coordinator.said());
-    let said = coordinator.said();
-    assert!(said.contains("is damaged") && said.contains("was altered"), "{said}");
+#[test]
+fn jobs_that_are_whole_can_be_saved_from_a_damaged_ledger() {
+    let (farm, _) = damaged(|_| None);
     let scratch = Scratch::new();
     let export = |job: &str| {
         let bundle = scratch.path(&format!("{job}.bundle"));
         let exported = run(queens(&["export", job, "--ledger"]).arg(farm.ledger()).arg(&bundle));
         (exported, bundle)
     };
+
     export("1").0.refusal(9, &["is damaged", "was altered"]);
     let (exported, bundle) = export("2");
     exported.success();
     run(queens(&["verify"]).arg(bundle)).success();
+}
+
+#[test]
+#[ignore = "waits for ten seconds: CI runs it"]
+fn damage_ends_a_coordinator_that_serves() {
+    let (_farm, coordinator) = damaged(|farm| Some(farm.start_coordinator()));
+    let mut coordinator = coordinator.expect("it was started");
+
+    let ended = coordinator.wait();
+
+    let said = coordinator.said();
+    assert_eq!(ended.code(), Some(9), "{said}");
+    assert!(said.contains("is damaged") && said.contains("was altered"), "{said}");
 }
 
 #[test]
