@@ -211,8 +211,9 @@ struct PlacementJson {
 
 /// Reads queens, in any notation, and refuses a text that has neither a queen nor the size of a
 /// board. A permutation is the rank on each file if it is read `by_file`. JSON may name any problem
-/// if only its queens are wanted. If they are judged by the rules of a problem, which is `judged_by`,
-/// JSON may name this one, or the total, whose rules hold in all. Errors name `source`.
+/// if only its queens are wanted. If they are judged by the rules of a problem, which is
+/// `judged_by`, JSON may name this one, or the total, whose rules hold in all. Errors name
+/// `source`.
 pub(super) fn read(
     text: &str,
     source: &str,

@@ -62,8 +62,9 @@ pub(super) async fn exposition(farm: &FarmHandle) -> Result<String, CoordinatorG
     text.await.map_err(|_| CoordinatorGone)
 }
 
-/// OpenMetrics, which the library writes, in Prometheus' own text format. There the name of a counter
-/// ends in `_total` in its head, too, an info is a gauge, and there are neither units nor an end.
+/// OpenMetrics, which the library writes, in Prometheus' own text format. There the name of a
+/// counter ends in `_total` in its head, too, an info is a gauge, and there are neither units nor
+/// an end.
 fn plain_text(openmetrics: &str) -> String {
     let mut text = String::with_capacity(openmetrics.len());
     let mut help = "";

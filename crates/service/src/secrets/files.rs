@@ -219,9 +219,9 @@ mod tests {
         is_root
     }
 
-    /// What another user plants in a folder to which all users may write. `ours` is a secret file of
-    /// this user there, and `folder/secret` is another. Each case has the name of the secret that is
-    /// asked for, why it is refused, and the commands that plant it.
+    /// What another user plants in a folder to which all users may write. `ours` is a secret file
+    /// of this user there, and `folder/secret` is another. Each case has the name of the secret
+    /// that is asked for, why it is refused, and the commands that plant it.
     #[cfg(unix)]
     const PLANTED: [(&str, &str, &str); 10] = [
         ("secret", "user 4711 owns it", "umask 77; echo planted > secret; chown 4711:4711 secret"),

@@ -234,10 +234,10 @@ impl Worker {
             }
             let wakeup = self.agent.next_wakeup();
             let wakeup = wakeup.map(|at| self.started + Duration::from_millis(at.0));
-            // A revocation may follow tasks, so that all are read that the coordinator may lease. It
-            // leases more when others have reported what this worker holds. What exceeds that waits
-            // on the coordinator's side. So it does while finished parts wait: orders that come
-            // without end would keep them waiting.
+            // A revocation may follow tasks, so that all are read that the coordinator may lease.
+            // It leases more when others have reported what this worker holds. What exceeds that
+            // waits on the coordinator's side. So it does while finished parts wait: orders that
+            // come without end would keep them waiting.
             let waiting = self.executor.waiting_tasks(self.large_recount);
             let has_room = waiting + self.parts.len() <= self.most_tasks.saturating_mul(2);
             let order = async {
