@@ -22,18 +22,18 @@ impl Farm {
         }
         // A process that comes back was not lost.
         self.losses.retain(|loss| loss.process != session.process);
-        for holding in &hello.holding {
-            let job = self.jobs.get_mut(&holding.job);
-            if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
-                job.brought_back(holding.range);
-            }
-        }
         if let Some(&earlier) = self.processes.get(&session.process) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
+        }
+        for holding in &hello.holding {
+            let job = self.jobs.get_mut(&holding.job);
+            if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
+                job.brought_back(holding.range);
+            }
         }
         self.processes.insert(session.process.clone(), id);
         self.sessions.insert(id, session);

@@ -2,11 +2,13 @@
 //! workers, and tried again on request.
 
 use farm::{
-    Change, Effect, Event, Hello, Holding, JobId, JobState, Lease, Range, RequestId, SessionId,
-    WorkerMessage,
+    Change, Effect, Event, Hello, Holding, JobId, JobState, Lease, Party, Range, Request,
+    RequestId, SessionId, WorkerMessage,
 };
 
-use crate::scene::{CONFIG, OWNER, Scene, at_work, change, hello, plan, range, report, report_of};
+use crate::scene::{
+    CONFIG, OWNER, Scene, asked, at_work, change, hello, plan, range, report, report_of,
+};
 
 const TASKS: u64 = 64;
 /// How many tasks a process is leased first.
@@ -142,6 +144,28 @@ fn a_range_that_is_brought_back_begins_anew() {
     assert_eq!(named(&scene), []);
     scene.finish(worker, &lease, 1_000);
     assert_eq!(scene.state(job), (JobState::Done, 4));
+}
+
+#[test]
+fn who_is_distrusted_brings_nothing_back() {
+    let mut scene = Scene::new();
+    let job = scene.submit(4, 0);
+    scene.join_as(SessionId(9), "eve", hello("w9", 4));
+    let lease = scene.last_lease(SessionId(9));
+    scene.act(Event::Left(SessionId(9)));
+    for number in 1..=2 {
+        let worker = scene.join_with(&format!("w{number}"), 4);
+        scene.act(Event::Left(worker));
+    }
+    assert_eq!(failed(&scene, job), 4);
+
+    let party = Party { owner: "eve".into(), machine: None };
+    let distrust = Request::Trust { party, trusted: false, reason: "it lies".into() };
+    scene.act(asked(RequestId(1), distrust));
+    let holding = vec![Holding::of_lease(&lease)];
+    scene.join_as(SessionId(10), "eve", Hello { holding, ..hello("w9", 4) });
+
+    assert_eq!(failed(&scene, job), 4);
 }
 
 /// The last task kills its worker, and the farm has one machine, which lost many processes before.

@@ -372,6 +372,14 @@ impl Model {
         if !self.has_leased_all(owner, hello) {
             return;
         }
+        let process = (owner.to_string(), hello.instance);
+        let same = |seat: &Seat| seat.process() == process;
+        let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
+        earlier.into_iter().for_each(|earlier| self.left(earlier));
+        let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
+        if self.distrusted.includes(&principal) {
+            return;
+        }
         for holding in &hello.holding {
             let book = self.books.get_mut(&holding.job);
             let Some(book) = book.filter(|book| book.fingerprint == holding.fingerprint) else {
@@ -381,14 +389,6 @@ impl Model {
                 coverage.failures_lifted += u64::from(book.failed.contains(&ordinal));
                 book.clear(ordinal);
             }
-        }
-        let process = (owner.to_string(), hello.instance);
-        let same = |seat: &Seat| seat.process() == process;
-        let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
-        earlier.into_iter().for_each(|earlier| self.left(earlier));
-        let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
-        if self.distrusted.includes(&principal) {
-            return;
         }
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
