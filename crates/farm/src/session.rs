@@ -138,8 +138,8 @@ impl Session {
 
     /// How much of the thread time `busy_us` is believed that a count took, as its worker says. It
     /// is at most the thread time since the count was leased, as far as no other count since the
-    /// `oldest` lease of the session took it. If the session came back, it is at least what such
-    /// tasks take on average, for the time in which the worker had another session.
+    /// `oldest` lease of the session took it. If the session came back, it is at least what the
+    /// job's tasks took on average, for the time in which the worker had another session.
     pub(crate) fn believed_us(
         &mut self,
         now: Millis,

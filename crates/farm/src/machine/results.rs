@@ -81,8 +81,9 @@ impl Farm {
         let takes_off = self.takes_off(session_id, report);
         let job = existing(&mut self.jobs, report.job);
         let session = self.sessions.get_mut(&session_id).expect("callers looked");
-        let average_us = report.range.len() as f64 * job.task_us();
-        let average_us = if session.came_back { average_us as u64 } else { 0 };
+        // What the plan says of tasks that nobody has counted is no measure of what was done.
+        let average_us = job.costs.us_per_task().filter(|_| session.came_back).unwrap_or(0.0);
+        let average_us = (report.range.len() as f64 * average_us) as u64;
         session.rests_until = None;
         let is_backlog = self.now < session.backlog_until;
         if !takes_off && job.accepted().intersects(report.range) {

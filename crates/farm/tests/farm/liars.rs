@@ -1,14 +1,14 @@
 //! Tests of workers that are proven wrong, and of the fate of their counts.
 
 use farm::{
-    Change, Effect, Event, Hello, JobId, JobState, LedgerCommand, Range, Report, RequestId,
-    SessionId,
+    Change, Effect, Event, Hello, Holding, JobId, JobState, LedgerCommand, Range, Report,
+    RequestId, SessionId,
 };
 use testkit::Random;
 
 use crate::scene::{
     Scene, asked_again, audits, change, checked_count, hello, kernel, plan, range, report,
-    report_of, submission_by,
+    report_of, submission_by, total,
 };
 
 #[test]
@@ -143,6 +143,28 @@ fn no_reports_add_more_time_than_sessions_have_held_tasks_with_their_threads() {
             }
         }
     }
+}
+
+/// The plan's guess of what tasks take may be years, and nobody has counted one.
+#[test]
+fn who_comes_back_is_believed_no_more_time_than_there_was() {
+    let mut scene = Scene::new();
+    let job = scene.submitted(submission_by("ann", None, total(32, 64), None));
+    let threads = 8;
+    let hello = || Hello { threads, ..hello("w1", 8) };
+    scene.join_as(SessionId(1), "eve", hello());
+    let lease = scene.last_lease(SessionId(1));
+    scene.act(Event::Left(SessionId(1)));
+    let holding = vec![Holding::of_lease(&lease)];
+    scene.join_as(SessionId(2), "eve", Hello { holding, ..hello() });
+    scene.tick(1_600);
+
+    scene
+        .report_as_is(SessionId(2), Report { busy_us: u64::MAX, ..report_of(&lease, lease.range) });
+
+    let believed: u64 = scene.farm.owners().iter().map(|owner| owner.hours.sum_us()).sum();
+    assert!(believed <= 1_601_000 * u64::from(threads), "{believed} us of job {job}");
+    assert!(believed > 0, "it is an honest worker's, too");
 }
 
 #[test]
