@@ -158,34 +158,39 @@ impl Audits {
         self.principals.keys().any(|principal| principal.owner == owner)
     }
 
-    /// How many of the free ranges that the farm keeps none of these workers may count. `None`
-    /// before the ledger has said which ranges wait.
+    /// How many of the free ranges that the farm keeps none of these workers may count, by the
+    /// owner that is not asked because its late count contradicts them. `None` before the ledger
+    /// has said which ranges wait.
     pub(crate) fn stranded<'a>(
         &self,
-        workers: impl Iterator<Item = &'a Principal> + Clone,
+        workers: impl Iterator<Item = &'a Session> + Clone,
         across: AuditScope,
-    ) -> Option<u64> {
+    ) -> Option<BTreeMap<Option<&str>, u64>> {
         if self.wanted > 0 && self.ranges.is_empty() {
             return None;
         }
-        // Ranges with the same first counter and the same principals that have tried share one
-        // answer. There are few such groups.
-        let mut alike: BTreeMap<(&Principal, &BTreeSet<Principal>), u64> = BTreeMap::new();
-        for wanted in self.ranges.values().filter(|wanted| wanted.step == Step::Free) {
-            *alike.entry((&wanted.principal, &wanted.tried)).or_default() += 1;
+        // Who may count a range follows from its demands. There are few different ones.
+        let mut alike: BTreeMap<Demands<'_>, u64> = BTreeMap::new();
+        for (range, wanted) in self.ranges.iter().filter(|(_, it)| it.step == Step::Free) {
+            *alike.entry(self.demands(range, wanted)).or_default() += 1;
         }
-        alike.retain(|(first, tried), _| {
-            let mut may = workers.clone().filter(|&worker| !tried.contains(worker));
-            !may.any(|worker| first.is_apart_from(worker, across))
-        });
-        Some(alike.values().sum())
+        let mut stranded = BTreeMap::new();
+        for (demands, ranges) in alike {
+            if !workers.clone().any(|worker| demands.are_met_by(worker, across)) {
+                *stranded.entry(demands.doubter).or_default() += ranges;
+            }
+        }
+        Some(stranded)
+    }
+
+    fn demands<'a>(&'a self, range: &Range, wanted: &'a WaitingRange) -> Demands<'a> {
+        let doubter = self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
+        let WaitingRange { principal: first, tried, .. } = wanted;
+        Demands { first, tried, doubter: doubter.map(String::as_str) }
     }
 
     /// A range of another party that a session may count again, and the kernel that counted it
-    /// first. A range that exceeds every worker's credit goes to an idle worker. If a late count
-    /// contradicts a range, the owner of that count is not asked for the second opinion. Otherwise
-    /// an owner could choose which ranges it is asked about by contradicting them, and could
-    /// replace a true count.
+    /// first. A range that exceeds every worker's credit goes to an idle worker.
     pub(crate) fn for_session(
         &self,
         session: &Session,
@@ -197,14 +202,10 @@ impl Audits {
             return None;
         }
         let may = |(range, wanted): &(&Range, &WaitingRange)| {
-            let doubter =
-                self.doubters.get(range).filter(|&owner| *owner != wanted.principal.owner);
             wanted.step == Step::Free
                 && session.has_room_for_recount(range.len())
                 && may_be_asked(**range)
-                && wanted.principal.is_apart_from(principal, across)
-                && !wanted.tried.contains(principal)
-                && (session.is_trusted || doubter != Some(&principal.owner))
+                && self.demands(range, wanted).are_met_by(session, across)
         };
         self.ranges.iter().find(may).map(|(&range, wanted)| (range, wanted.kernel))
     }
@@ -312,6 +313,28 @@ impl Audits {
         let ranges: Vec<Range> =
             self.ranges.iter().filter(is_gone).map(|(&range, _)| range).collect();
         ranges.into_iter().filter_map(|range| self.remove(range)?.lease()).collect()
+    }
+}
+
+/// What a range demands of the worker that counts it again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Demands<'a> {
+    /// Who counted it first.
+    first: &'a Principal,
+    /// Who is not asked again.
+    tried: &'a BTreeSet<Principal>,
+    /// The owner of a late count that contradicts the range. It is not asked for the second
+    /// opinion, except for its trusted workers. Otherwise an owner could choose which ranges it is
+    /// asked about by contradicting them, and could replace a true count.
+    doubter: Option<&'a str>,
+}
+
+impl Demands<'_> {
+    fn are_met_by(&self, session: &Session, across: AuditScope) -> bool {
+        let principal = session.principal();
+        self.first.is_apart_from(principal, across)
+            && !self.tried.contains(principal)
+            && (session.is_trusted || self.doubter != Some(principal.owner.as_str()))
     }
 }
 

@@ -210,8 +210,13 @@ impl Farm {
         self.distrusted.0.iter()
     }
 
+    /// The sessions of workers that know the method of a job.
+    fn able(&self, job: &Job) -> impl Iterator<Item = &Session> + Clone {
+        let method = job.spec.plan.method;
+        self.sessions.values().filter(move |session| session.may_count(method))
+    }
+
     fn view(&self, id: JobId, job: &Job) -> JobView {
-        let able = self.sessions.values().filter(|session| session.may_count(job.spec.plan.method));
         let threads = |session| self.sessions[&session].threads();
         let holders = self.leases.holders(id);
         let workers: Vec<(SessionId, u32)> = holders.map(|id| (id, threads(id))).collect();
@@ -227,7 +232,7 @@ impl Farm {
                 .then(|| answer(job.spec.plan.problem, job.total))
                 .flatten(),
             workers: workers.len(),
-            able_workers: if job.is_served() { able.clone().count() } else { 0 },
+            able_workers: if job.is_served() { self.able(job).count() } else { 0 },
             us_left: if state.is_over() { None } else { job.us_left(&workers) },
             rate: job.rate_with(&workers),
             threads: workers.iter().fold(0, |sum, &(_, threads)| sum.saturating_add(threads)),
@@ -238,7 +243,8 @@ impl Farm {
             audits_wanted: job.audits.wanted,
             audits_agreed: job.audits.agreed,
             audits_stranded: if job.is_served() && job.audits.wanted > 0 {
-                job.audits.stranded(able.map(Session::principal), job.across())
+                let stranded = job.audits.stranded(self.able(job), job.across());
+                stranded.map(|ranges| ranges.values().sum())
             } else {
                 Some(0)
             },

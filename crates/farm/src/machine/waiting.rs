@@ -50,7 +50,14 @@ impl Farm {
         let ranges = view.audits_stranded.unwrap_or(0);
         let s = if ranges == 1 { "" } else { "s" };
         let method = view.spec.plan.method.name();
-        let audits = &self.jobs[&view.id].audits;
+        let job = &self.jobs[&view.id];
+        let audits = &job.audits;
+        let stranded = audits.stranded(self.able(job), job.across()).unwrap_or_default();
+        let doubters: Vec<&str> = stranded.into_keys().flatten().collect();
+        let but = match doubters.is_empty() {
+            true => String::new(),
+            false => format!(", and not of {}, whose late counts differ,", doubters.join(" or ")),
+        };
         let suspect = self.distrusted().find(|party| audits.has_any_of(&party.owner));
         let suspect = suspect.map_or(String::new(), |party| {
             format!(
@@ -62,11 +69,11 @@ impl Farm {
         let withdraw = format!("{suspect}; `queens audit {} --withdraw` does without", view.id);
         match view.audit.map(|audit| audit.across).unwrap_or_default() {
             AuditScope::Machines => format!(
-                "a worker on another machine to count {ranges} range{s} again: none that counts by {method} is \
+                "a worker on another machine{but} to count {ranges} range{s} again: none that counts by {method} is \
                  connected, and no machine checks itself{withdraw}"
             ),
             AuditScope::Owners => format!(
-                "a worker of another owner to count {ranges} range{s} again: none that counts by {method} is \
+                "a worker of another owner{but} to count {ranges} range{s} again: none that counts by {method} is \
                  connected, and no owner checks itself; `queens token create --role worker --owner NAME` lets one in{withdraw}"
             ),
         }

@@ -3,12 +3,13 @@
 use board::MethodChoice;
 use farm::{
     AuditPolicy, AuditScope, Change, Event, Hello, JobId, JobState, Known, Method, Party, Plan,
-    Request, RequestId, SessionId, WorkerMessage,
+    Report, Request, RequestId, SessionId, WorkerMessage,
 };
 
 use crate::fair::{Model, step};
 use crate::scene::{
-    AUDIT_ALL, OWNER, Scene, asked, at_work, audit, change, hello, plan, spec, submission_by, total,
+    AUDIT_ALL, OWNER, Scene, asked, at_work, audit, audits, change, checked_count, hello, plan,
+    proven, range, report, spec, submission_by, total,
 };
 
 fn waits_for(scene: &Scene, job: JobId) -> Option<String> {
@@ -173,6 +174,52 @@ fn second_counts_that_no_worker_may_give_are_named_with_what_would_help() {
             let policy = scene.farm.job(job).expect("it exists").audit.expect("it has one");
             assert_eq!(policy.across, across);
         }
+    }
+}
+
+/// Otherwise one late count of an owner held a job for ever, and nobody saw why.
+#[test]
+fn a_range_that_an_owner_doubts_waits_for_others_although_its_workers_are_connected() {
+    for (across, who) in [
+        (AuditScope::Machines, "a worker on another machine"),
+        (AuditScope::Owners, "a worker of another owner"),
+    ] {
+        // Given a row of w1 that no audit has chosen, and a late count of eve that contradicts it
+        let mut scene = Scene::new();
+        let policy = AuditPolicy { share_ppm: 1, across, ..AUDIT_ALL };
+        let job = submit_by(&mut scene, "ann", Some(policy));
+        let (one, eve) = (scene.join("w1", 0), SessionId(2));
+        scene.report(one, report(job, plan(4), range(0, 3)));
+        scene.join_as(eve, "eve", hello("w2", 0));
+        let checked_count = checked_count(plan(4), range(0, 3), 1);
+        let lie = Report { checked_count, ..report(job, plan(4), range(0, 3)) };
+        scene.report_as_is(eve, proven(lie, "eve"));
+
+        // When the rest is counted, while eve has room for work
+        scene.act(Event::Said(eve, WorkerMessage::Credit(10)));
+        scene.report(one, report(job, plan(4), range(3, 4)));
+
+        // Then the job says for whom it waits, and what ends that.
+        assert_eq!((scene.state(job), audits(&scene, job)), ((JobState::Running, 4), (1, 0)));
+        let starts = format!("{who}, and not of eve, whose late counts differ, to count 1 range");
+        let why = waits_for(&scene, job).expect("it waits");
+        assert!(why.starts_with(&starts), "{why}");
+        assert!(why.contains(&format!("`queens audit {job} --withdraw`")), "{why}");
+
+        // A trusted worker of eve may count it again, unless it is on the machine that was first.
+        for (session, owner, machine, may) in [(3, OWNER, "w1", false), (4, "eve", "w4", true)] {
+            let hello = Hello { instance: session, ..hello(machine, 10) };
+            let session = SessionId(session);
+            scene.act(Event::Joined { session, owner: owner.into(), is_trusted: true, hello });
+            let is_asked = scene.leases(session).iter().any(|lease| lease.recount.is_some());
+            assert_eq!((is_asked, waits_for(&scene, job).is_none()), (may, may));
+            scene.act(Event::Left(session));
+        }
+
+        // And a withdrawal ends the doubt.
+        let policy = AuditPolicy { share_ppm: 0, ..policy };
+        scene.act(change(RequestId(8), job, Change::Audit { policy, narrows: false }));
+        assert_eq!(scene.state(job), (JobState::Done, 4));
     }
 }
 
