@@ -16,8 +16,8 @@
 //!
 //! In a user namespace, as a container of Apptainer has, Linux shows one number for all users whom
 //! the namespace does not know, often root among them. Two files with that number may be of two
-//! users, so that it is never the number of an allowed one. Only a process that has this number
-//! itself cannot tell its own files from theirs.
+//! users, so that it is never the number of an allowed one. A process that has this number itself
+//! cannot tell its own files from theirs, and trusts none.
 
 #[cfg(unix)]
 use std::fmt;
@@ -113,17 +113,22 @@ impl fmt::Display for OtherOwner {
         let uid = self.uid;
         match self.is_known {
             true => write!(f, "user {uid}"),
+            false if uid == rustix::process::geteuid().as_raw() => write!(
+                f,
+                "one of the users who all are user {uid} in this container, as this process is (run it as another user),"
+            ),
             false => write!(f, "root or another user, who all are user {uid} in this container,"),
         }
     }
 }
 
-/// The owner of a file, unless that is this process's user or root.
+/// The owner of a file, unless that is known to be this process's user or root.
 #[cfg(unix)]
 pub fn owner_elsewhere(found: &Metadata) -> Option<OtherOwner> {
     let uid = found.uid();
-    let is_elsewhere = ![0, rustix::process::geteuid().as_raw()].contains(&uid);
-    is_elsewhere.then(|| OtherOwner { uid, is_known: !stands_for_unknown_users(uid) })
+    let is_known = !stands_for_unknown_users(uid);
+    let is_trusted = is_known && [0, rustix::process::geteuid().as_raw()].contains(&uid);
+    (!is_trusted).then_some(OtherOwner { uid, is_known })
 }
 
 /// Whether Linux shows this number for all users whom this process's user namespace does not know.

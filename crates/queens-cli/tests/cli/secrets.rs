@@ -139,6 +139,9 @@ fn white_space_around_a_secret_is_ignored() {
 /// The numbers of two other users.
 const OTHERS: [u32; 2] = [4_711, 4_712];
 
+/// The number that Linux shows for all users whom a namespace of users does not know.
+const UNKNOWN: u32 = 65_534;
+
 /// Whether this is root, who can give files to others and act as them.
 fn is_root() -> bool {
     let is_root = fs::metadata("/proc/self").expect("it is Linux").uid() == 0;
@@ -347,19 +350,39 @@ fn who_cannot_be_told_apart_from_others_is_not_trusted() {
         set_mode(folder, mode);
     }
     chown(&of_user, Some(user), None).expect("it needs root");
-    let jobs = |folder: &Path, owner| {
+    let jobs_by = |by: &dyn Fn(&Command) -> Command, folder: &Path, owner| {
         let join = folder.join("join");
         fs::copy(farm.key("join"), &join).expect("it can be read");
         set_mode(&join, 0o440);
         chown(&join, Some(owner), Some(user)).expect("it needs root");
-        run(in_container(queens(&["jobs", "--join-file"]).arg(join)).current_dir("/"))
+        run(by(queens(&["jobs", "--join-file"]).arg(join)).current_dir("/"))
     };
+    let jobs = |folder: &Path, owner| jobs_by(&in_container, folder, owner);
 
     // Nobody knows whether the folder is root's, or the file.
     let unknown = "root or another user, who all are user 65534 in this container, owns";
     jobs(&shared, user).refusal(6, &[unknown, "its folder", "use a folder of yours"]);
     jobs(&of_user, 0).refusal(6, &[unknown, "use a copy of yours"]);
     jobs(&of_user, user).success();
+    // Root is known in a namespace of root, and all users are known outside of any.
+    jobs_by(&|it| behind(&["unshare", "--user", "--map-root-user"], it), &shared, 0).success();
+    jobs_by(&|it| as_other(UNKNOWN, it), &shared, UNKNOWN).success();
+
+    // A process that has the number of all users does not take the files of others for its own.
+    let as_all = |command: &Command| as_other(user, &behind(&["unshare", "--user"], command));
+    let is_all = "as this process is (run it as another user), ";
+    jobs_by(&as_all, &of_user, user).refusal(6, &[is_all, "owns it"]);
+    let [target, link] = [of_user.join("target"), shared.join("link")];
+    symlink(&target, &link).expect("it is new");
+    lchown(&link, Some(other), None).expect("it needs root");
+    let mut draw = queens(&["draw", "a1", "--size", "5", "--format", "svg", "--out"]);
+    let draw = as_all(draw.arg(&link));
+    let mut coordinator = queens(&["coordinator", "--listen", "127.0.0.1:0", "--token-file"]);
+    coordinator.arg(&link).arg("--ledger").arg(of_user.join("own.db"));
+    for (mut command, code) in [(draw, 10), (as_all(&coordinator), 6)] {
+        run(command.current_dir("/")).refusal(code, &[is_all, "made the link"]);
+        assert!(!target.exists(), "nothing is written where the link leads");
+    }
 
     // One of them has a ledger, and another one has planted a file beside it.
     let [ledger, beside] = ["farm.db", "farm.db-wal"].map(|name| shared.join(name));
@@ -375,6 +398,9 @@ fn who_cannot_be_told_apart_from_others_is_not_trusted() {
     fs::copy(scratch.path("source.db"), &beside).expect("it can be read");
     chown(&beside, Some(other + 1), None).expect("it needs root");
     check().refusal(10, &[unknown, "use a folder of yours"]);
+    let mut count = queens(&["count", "8", "--ledger"]);
+    run(as_all(count.arg(&ledger)).current_dir("/"))
+        .refusal(10, &[is_all, "use a folder of yours"]);
 }
 
 /// Whoever planted the link would choose the file of this user that is replaced.
