@@ -172,16 +172,18 @@ pub(super) fn boards(text: &str) -> Vec<&str> {
 
 /// Where the first line begins that starts with a JSON object, or with an array of objects.
 fn begin_of_json(text: &str) -> Option<usize> {
-    // A list may have such brackets, too.
-    let is_json = |text: &str| {
-        let object = text.trim_start_matches(|c: char| c == '[' || c.is_whitespace());
-        object.strip_prefix('{').is_some_and(|it| it.trim_start().starts_with(['"', '}']))
-    };
-    let mut at = 0;
+    let (mut at, mut object_at) = (0, 0);
     text.split_inclusive('\n').find_map(|line| {
         at += line.len();
         let (begin, line) = (at - line.trim_start().len(), line.trim_start());
-        (line.starts_with(['{', '[']) && is_json(&text[begin..])).then_some(begin)
+        // A list may have such brackets, too. What stands behind many of them is looked at once.
+        if begin < object_at || !line.starts_with(['{', '[']) {
+            return None;
+        }
+        let object = text[begin..].trim_start_matches(|c: char| c == '[' || c.is_whitespace());
+        object_at = text.len() - object.len();
+        let inside = object.strip_prefix('{')?;
+        inside.trim_start().starts_with(['"', '}']).then_some(begin)
     })
 }
 
@@ -417,5 +419,21 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{} are judged by a part: {wrong:#?}", wrong.len());
+    }
+
+    /// Who looks at the rest of the text for each line takes hours.
+    #[test]
+    fn the_time_to_read_a_text_grows_with_its_length_only() {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for lines in ["[\n", "[ \n", "{\n", "[\n{\n", " [\n\n"] {
+                let text = lines.repeat((1 << 20) / lines.len());
+                assert!(judged(&text).is_none(), "{lines}");
+                sender.send(lines).expect("the test waits");
+            }
+        });
+        let minute = std::time::Duration::from_secs(60);
+        let read = std::iter::from_fn(|| receiver.recv_timeout(minute).ok());
+        assert_eq!(read.count(), 5);
     }
 }
