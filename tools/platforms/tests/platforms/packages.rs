@@ -179,9 +179,9 @@ impl Root {
                 "--aptopt=Acquire::Check-Valid-Until \"false\"",
             ])
             .arg(format!("--include=libnss-myhostname,libnss-resolve{packages}"))
-            .args([suite.as_ref(), root.path().as_os_str()])
             // Mirrors of Debian's security archive may lack packages that its lists name.
-            .arg(format!("deb http://deb.debian.org/debian {suite} main")));
+            .arg("--setup-hook=sed -i /security/d \"$1/etc/apt/sources.list\"")
+            .args([suite.as_ref(), root.path().as_os_str()]));
         let names = "hosts: files resolve [!UNAVAIL=return] myhostname dns\n";
         fs::write(root.path().join("etc/nsswitch.conf"), names).expect("it can be written");
         fs::copy(package(".deb"), root.path().join("queens.deb")).expect("it can be copied");
