@@ -14,10 +14,11 @@
 //! lost three times together with the process that had it, and processes of two owners were lost
 //! with it. One owner is enough if no other owner has a worker that may count the range: otherwise
 //! an owner could make every job fail. A failed range is named to the operator, and is leased to
-//! nobody until a client resumes the job. The losses of a range are forgotten when
-//! the range is counted, or when a worker that still holds it comes back. This rule is a guess that
-//! saves workers: harmless tasks that are lost together with a deadly one fail as well. Failures
-//! are not durable.
+//! nobody until a client resumes the job. The losses of a range are forgotten when the range is
+//! counted. A process that comes back takes back its own loss, and no other: otherwise a worker
+//! could let a deadly task go on killing the workers of others. This rule is a guess that saves
+//! workers: harmless tasks that are lost together with a deadly one fail as well. Failures are not
+//! durable.
 //!
 //! Ordinals are accepted whether they are free, leased or failed, because a worker may report what
 //! it was leased even when its lease is over.
@@ -26,13 +27,13 @@
 //! another session is leased the end of the range as well, the earlier lease is *overtaken*: its
 //! session goes on, and the first report counts. The rule stands in `machine/leasing.rs`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::audit::Audits;
 use crate::costs::Costs;
 use crate::dispute::Dispute;
 use crate::scheduler::StratumScheduler;
-use crate::session::Rate;
+use crate::session::{Process, Rate};
 use crate::stage::{Live, Stage};
 use crate::timeouts::Timeouts;
 use crate::{
@@ -100,10 +101,8 @@ pub(crate) struct Job {
     pub(crate) pool: IntervalSet,
     /// The failed ordinals. Nobody has them, and they are leased to nobody.
     pub(crate) failed: IntervalSet,
-    /// The ordinals that were lost with a process of each owner since they were last brought back.
-    lost_by: BTreeMap<String, IntervalSet>,
-    /// Those of them that were lost at least twice, with processes of whatever owners.
-    lost_twice: IntervalSet,
+    /// The processes that were lost with ordinals that nobody has counted since, the oldest first.
+    lost: VecDeque<(Process, IntervalSet)>,
     pub(crate) scheduler: StratumScheduler,
     pub(crate) costs: Costs,
     /// The leased ranges by their first ordinals. They are disjoint.
@@ -143,8 +142,7 @@ impl Job {
             heard_at: Millis(0),
             pool,
             failed: IntervalSet::new(),
-            lost_by: BTreeMap::new(),
-            lost_twice: IntervalSet::new(),
+            lost: VecDeque::new(),
             scheduler: StratumScheduler::new(&plan),
             costs: Costs::default(),
             leased: BTreeMap::new(),
@@ -259,11 +257,21 @@ impl Job {
         range
     }
 
-    /// Forgets the losses of a range: the worker that holds it has come back, so that the range did
-    /// not kill it.
-    pub(crate) fn brought_back(&mut self, range: Range) {
-        self.forget_losses(range);
-        self.failed.remove(range).into_iter().for_each(|part| self.put_back(part));
+    /// Takes back the loss of a process that has come back. What was lost less than three times
+    /// without it has not failed.
+    pub(crate) fn came_back(&mut self, process: &Process) {
+        let Some(at) = self.lost.iter().position(|(lost, _)| lost == process) else { return };
+        let (_, ordinals) = self.lost.remove(at).expect("it was just found");
+        for range in ordinals.iter() {
+            let mut spared: IntervalSet = self.failed.within(range).collect();
+            for part in self.lost_thrice(range) {
+                spared.remove(part);
+            }
+            for part in spared.iter() {
+                self.failed.remove(part);
+                self.put_back(part);
+            }
+        }
         self.check();
     }
 
@@ -308,42 +316,55 @@ impl Job {
         taken
     }
 
-    /// Notes that a process of `owner` was lost with a range. Returns the ordinals that fail by
-    /// this: those that nobody has now, that were lost for at least the third time, and that
-    /// another owner lost, too, unless `is_alone` says that no other owner could count them.
+    /// Notes that a process was lost with these ordinals. Returns those that fail by this: those
+    /// that nobody has now, that were lost for at least the third time, and that another owner
+    /// lost, too, unless `is_alone` says that no other owner could count them.
     pub(crate) fn record_loss(
         &mut self,
-        range: Range,
-        owner: &str,
+        process: &Process,
+        ordinals: IntervalSet,
         is_alone: impl FnOnce() -> bool,
     ) -> IntervalSet {
-        let mut third: IntervalSet = self.lost_twice.within(range).collect();
-        let once = self.lost_by.values().flat_map(|lost| lost.within(range));
-        once.for_each(|part| self.lost_twice.insert(part));
-        self.lost_by.entry(owner.into()).or_default().insert(range);
-        if !third.is_empty() && !is_alone() {
-            let others = || self.lost_by.iter().filter(|(other, _)| *other != owner);
-            let of_others = |part| others().flat_map(move |(_, lost)| lost.within(part));
-            third = third.iter().flat_map(of_others).collect();
+        const MOST: usize = 1_024;
+        if self.lost.len() == MOST {
+            self.lost.pop_front();
         }
-        let free = third.iter().flat_map(|part| self.pool.remove(part));
-        let failed: IntervalSet = free.collect();
+        self.lost.push_back((process.clone(), ordinals));
+        let (_, ordinals) = self.lost.back().expect("it was just added");
+        let mut often: IntervalSet =
+            ordinals.iter().flat_map(|range| self.lost_thrice(range)).collect();
+        if !often.is_empty() && !is_alone() {
+            let others = || self.lost.iter().filter(|((owner, _), _)| *owner != process.0);
+            let of_others = |part| others().flat_map(move |(_, lost)| lost.within(part));
+            often = often.iter().flat_map(of_others).collect();
+        }
+        let failed: IntervalSet = often.iter().flat_map(|part| self.pool.remove(part)).collect();
         failed.iter().for_each(|part| self.failed.insert(part));
         self.check();
         failed
     }
 
+    /// The ordinals of `range` that were lost at least three times.
+    fn lost_thrice(&self, range: Range) -> Vec<Range> {
+        let [mut once, mut twice, mut thrice]: [IntervalSet; 3] = Default::default();
+        for part in self.lost.iter().flat_map(|(_, ordinals)| ordinals.within(range)) {
+            twice.within(part).for_each(|part| thrice.insert(part));
+            once.within(part).for_each(|part| twice.insert(part));
+            once.insert(part);
+        }
+        thrice.iter().collect()
+    }
+
     fn forget_losses(&mut self, range: Range) {
-        self.lost_twice.remove(range);
-        self.lost_by.retain(|_, lost| {
-            lost.remove(range);
-            !lost.is_empty()
+        self.lost.retain_mut(|(_, ordinals)| {
+            ordinals.remove(range);
+            !ordinals.is_empty()
         });
     }
 
     /// Forgets all losses, and puts the failed ordinals back into the pool.
     pub(crate) fn forget_attempts(&mut self) {
-        (self.lost_by, self.lost_twice) = Default::default();
+        self.lost = VecDeque::new();
         let failed = std::mem::take(&mut self.failed);
         failed.iter().for_each(|range| self.pool.insert(range));
         self.is_offered = true;
@@ -474,7 +495,7 @@ impl Job {
     pub(crate) fn rest(&mut self) {
         self.costs = Costs::new(self.costs.all());
         self.scheduler = StratumScheduler::new(&self.spec.plan);
-        (self.lost_by, self.lost_twice) = Default::default();
+        self.lost = VecDeque::new();
         self.timeouts = Timeouts::default();
         if !self.is_served() {
             drop(self.audits.drop(|_| true));

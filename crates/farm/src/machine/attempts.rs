@@ -48,14 +48,14 @@ impl Farm {
             self.losses.pop_front();
         }
         let jobs = by_job.keys().copied().collect();
-        self.losses.push_back(Loss { process, principal: principal.clone(), jobs });
+        let loss = Loss { process: process.clone(), principal: principal.clone(), jobs };
+        self.losses.push_back(loss);
         let processes = self.losses.iter().filter(|other| other.principal == principal).count();
-        let owner = principal.owner.clone();
         self.effects.push(Effect::Lost { principal, processes });
         if processes > MOST_OF_A_MACHINE && !processes.is_power_of_two() {
             return;
         }
-        for (id, ranges) in by_job {
+        for (id, ordinals) in by_job {
             let job = existing(&mut self.jobs, id);
             let method = job.spec.plan.method;
             // A session without credit is leased nothing, and one that lets its leases expire
@@ -63,15 +63,19 @@ impl Farm {
             // workers.
             let counts = |other: &Session| other.credit > 0 && other.seen.missed == 0;
             let is_other = |other: &Session| {
-                other.principal().owner != owner && other.may_count(method) && counts(other)
+                other.principal().owner != process.0 && other.may_count(method) && counts(other)
             };
             let is_alone = || !self.sessions.values().any(is_other);
-            for range in ranges.iter() {
-                let failed = job.record_loss(range, &owner, is_alone);
-                let failed = failed.iter().map(|range| Effect::RangeFailed { job: id, range });
-                self.effects.extend(failed);
-            }
+            let failed = job.record_loss(&process, ordinals, is_alone);
+            let failed = failed.iter().map(|range| Effect::RangeFailed { job: id, range });
+            self.effects.extend(failed);
         }
+    }
+
+    /// A process that comes back was not lost.
+    pub(super) fn came_back(&mut self, process: &Process) {
+        self.losses.retain(|loss| loss.process != *process);
+        self.jobs.values_mut().for_each(|job| job.came_back(process));
     }
 
     /// A job that is resumed tries its failed tasks again, also on machines that lost many

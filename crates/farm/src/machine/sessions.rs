@@ -20,20 +20,13 @@ impl Farm {
             self.effects.push(Effect::Dismiss(id, Dismissal::Unproven));
             return;
         }
-        // A process that comes back was not lost.
-        self.losses.retain(|loss| loss.process != session.process);
+        self.came_back(&session.process);
         if let Some(&earlier) = self.processes.get(&session.process) {
             self.dismiss(earlier, Dismissal::Replaced);
         }
         if self.distrusted.includes(session.principal()) {
             self.effects.push(Effect::Dismiss(id, Dismissal::Distrusted));
             return;
-        }
-        for holding in &hello.holding {
-            let job = self.jobs.get_mut(&holding.job);
-            if let Some(job) = job.filter(|job| job.fingerprint == holding.fingerprint) {
-                job.brought_back(holding.range);
-            }
         }
         self.processes.insert(session.process.clone(), id);
         self.sessions.insert(id, session);

@@ -18,10 +18,22 @@ impl Book {
         !self.claimed[ordinal] && self.holder[ordinal].is_none()
     }
 
-    /// Clears the attempts of a task that was counted, or that a worker brought back.
+    /// Clears the attempts of a task that was counted.
     pub fn clear(&mut self, ordinal: usize) {
         self.attempts.remove(&ordinal);
         self.failed.remove(&ordinal);
+    }
+
+    /// Takes back the attempts of a process that did not crash. A task has failed only as long as
+    /// three processes crashed with it.
+    pub fn came_back(&mut self, process: &(String, u64), coverage: &mut Coverage) {
+        for (ordinal, attempts) in &mut self.attempts {
+            let before = attempts.len();
+            attempts.retain(|crashed| crashed != process);
+            if attempts.len() < before && attempts.len() < 3 {
+                coverage.failures_lifted += u64::from(self.failed.remove(ordinal));
+            }
+        }
     }
 
     fn clear_all(&mut self, coverage: &mut Coverage) {
@@ -47,15 +59,16 @@ impl Model {
     pub fn lost(&mut self, id: SessionId) {
         let Some(seat) = self.seats.get(&id) else { return };
         let held = if seat.draining { BTreeSet::new() } else { self.held(seat) };
-        let owner = seat.provenance.principal.owner.clone();
+        let process = seat.process();
         self.left(id);
-        self.lost_now = Some((owner, held));
+        self.lost_now = Some((process, held));
     }
 
     /// Checks the attempts of the tasks of a crashed process. A machine that crashes very often
     /// adds none.
     pub fn note_loss(&mut self, effects: &[Effect], coverage: &mut Coverage) {
-        let Some((owner, held)) = self.lost_now.take() else { return };
+        let Some((process, held)) = self.lost_now.take() else { return };
+        let owner = &process.0;
         let is_machine = |effect: &Effect| match effect {
             Effect::Lost { processes, .. } => *processes > 12 && !processes.is_power_of_two(),
             _ => false,
@@ -66,15 +79,15 @@ impl Model {
         }
         // Every worker of a world knows every method.
         let counts = |seat: &Seat| seat.credit > 0 && !seat.late && !seat.draining;
-        let is_other = |seat: &Seat| seat.provenance.principal.owner != owner && counts(seat);
+        let is_other = |seat: &Seat| seat.provenance.principal.owner != *owner && counts(seat);
         let is_alone = !self.seats.values().any(is_other);
         for (job, ordinal) in held {
             let book = self.book(job);
-            let owners = book.attempts.entry(ordinal).or_default();
-            owners.push(owner.clone());
-            let is_of_two = owners.iter().any(|other| *other != owner);
-            let has_failed = owners.len() >= 3 && (is_of_two || is_alone);
-            coverage.spared += u64::from(owners.len() >= 3 && !has_failed);
+            let crashed = book.attempts.entry(ordinal).or_default();
+            crashed.push(process.clone());
+            let is_of_two = crashed.iter().any(|(other, _)| other != owner);
+            let has_failed = crashed.len() >= 3 && (is_of_two || is_alone);
+            coverage.spared += u64::from(crashed.len() >= 3 && !has_failed);
             // Another worker may have the same task, or the task may have failed already.
             if has_failed && book.is_free(ordinal) && !book.failed.contains(&ordinal) {
                 coverage.failed += 1;

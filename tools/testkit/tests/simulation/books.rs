@@ -27,9 +27,9 @@ pub struct Book {
     pub overtaken: BTreeMap<LeaseId, BTreeSet<usize>>,
     /// Number of ordinals that are neither claimed nor leased.
     pub free: u64,
-    /// For each ordinal: the owners of the processes that crashed with it since a worker last
-    /// counted it or brought it back.
-    pub attempts: BTreeMap<usize, Vec<String>>,
+    /// For each ordinal that is not counted: the processes that crashed with it, by their owners
+    /// and instances.
+    pub attempts: BTreeMap<usize, Vec<(String, u64)>>,
     /// Ordinals that are failed, which are not leased.
     pub failed: BTreeSet<usize>,
     /// The rows, as they were reported to the farm.

@@ -110,7 +110,7 @@ coverage! {
     failed: "tasks that are failed",
     spared: "tasks that did not fail as one owner alone lost them and another could count them",
     blamed_on_machines: "crashed workers of machines that had crashed very often",
-    failures_lifted: "permanently failed tasks that a worker still had",
+    failures_lifted: "permanently failed tasks with which a process had not crashed",
     tried_again: "permanently failed tasks tried again",
     stuck_on_failed: "jobs of which only permanently failed tasks were left",
     shards: "jobs done that were a shard of a plan",

@@ -50,8 +50,8 @@ pub struct Model {
     reported_states: BTreeMap<(JobId, &'static str), u64>,
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
-    /// The owner of a process that crashed in this step, and its tasks.
-    pub lost_now: Option<(String, BTreeSet<(JobId, usize)>)>,
+    /// A process that crashed in this step, and its tasks.
+    pub lost_now: Option<((String, u64), BTreeSet<(JobId, usize)>)>,
     /// Tasks that are failed in this step.
     pub failed_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
@@ -373,22 +373,13 @@ impl Model {
             return;
         }
         let process = (owner.to_string(), hello.instance);
+        self.books.values_mut().for_each(|book| book.came_back(&process, coverage));
         let same = |seat: &Seat| seat.process() == process;
         let earlier = self.seats.iter().find(|(_, seat)| same(seat)).map(|(&id, _)| id);
         earlier.into_iter().for_each(|earlier| self.left(earlier));
         let principal = Principal { owner: owner.into(), machine: hello.machine.clone() };
         if self.distrusted.includes(&principal) {
             return;
-        }
-        for holding in &hello.holding {
-            let book = self.books.get_mut(&holding.job);
-            let Some(book) = book.filter(|book| book.fingerprint == holding.fingerprint) else {
-                continue;
-            };
-            for ordinal in ordinals(holding.range) {
-                coverage.failures_lifted += u64::from(book.failed.contains(&ordinal));
-                book.clear(ordinal);
-            }
         }
         let (worker, build) = (hello.worker.clone(), hello.build.clone());
         let seat = Seat {
