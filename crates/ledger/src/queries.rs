@@ -217,6 +217,14 @@ pub(super) const CREDITS: &str = "
     WHERE (?1 IS NULL OR owner = ?1) AND (?2 IS NULL OR machine = ?2) AND (?3 IS NULL OR worker = ?3)
     GROUP BY 1, 2, 3, 4 ORDER BY 7 DESC LIMIT ?4";
 
+/// Keeps the thread time of a job that is about to be removed.
+pub(super) const KEEP_HOURS: &str = "
+    INSERT INTO removed_hours
+    SELECT owner, counted_by, day, processor_us, gpu_us FROM accounting WHERE job = ?
+    ON CONFLICT DO UPDATE SET
+        processor_us = CAST(min(processor_us + excluded.processor_us, 4e18) AS INTEGER),
+        gpu_us = CAST(min(gpu_us + excluded.gpu_us, 4e18) AS INTEGER)";
+
 /// Keeps the credit for a job that is about to be removed.
 pub(super) const KEEP_CREDITS: &str = "
     INSERT INTO removed_credits

@@ -36,8 +36,8 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE UNIQUE INDEX jobs_by_key ON jobs (owner, key) WHERE key IS NOT NULL;
 
--- Jobs that were removed. Only these rows, their hours and the credit for them are left of them. No other job gets their
--- numbers.
+-- Jobs that were removed. Only these rows are left of them, and their hours and the credit for them, which do not name
+-- jobs. No other job gets their numbers.
 CREATE TABLE removed (
     job        INTEGER PRIMARY KEY,
     owner      TEXT NOT NULL,
@@ -52,13 +52,13 @@ CREATE TABLE removed (
 
 -- What `accounting` said of jobs when they were removed.
 CREATE TABLE removed_hours (
-    job          INTEGER NOT NULL REFERENCES removed (job) DEFERRABLE INITIALLY DEFERRED,
     owner        TEXT NOT NULL,
     counted_by   TEXT NOT NULL,
     day          TEXT NOT NULL,
     processor_us INTEGER NOT NULL,
-    gpu_us       INTEGER NOT NULL
-) STRICT;
+    gpu_us       INTEGER NOT NULL,
+    PRIMARY KEY (owner, counted_by, day)
+) STRICT, WITHOUT ROWID;
 
 -- What `credits` said of jobs when they were removed.
 CREATE TABLE removed_credits (
@@ -198,8 +198,8 @@ UNION ALL
 SELECT NULL, owner, machine, worker, kernel, tasks, placements, busy_us, agreed, contradicted, last_at
 FROM removed_credits;
 
--- The thread time of a job's counts, by the owner who counted and the day in UTC on which they were
--- noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up
+-- The thread time of a job's counts, or without a job that of all removed jobs of an owner, by the
+-- owner who counted and the day in UTC on which they were noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up
 -- to 2^53. The sums are floating-point, because sums of integers would fail if a worker invents
 -- times.
 CREATE VIEW accounting AS
@@ -213,4 +213,4 @@ FROM (SELECT job,
       FROM counts AS counted
       JOIN jobs ON jobs.id = job
       GROUP BY 1, 3, 4
-      UNION ALL SELECT job, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);
+      UNION ALL SELECT NULL, owner, counted_by, day, processor_us, gpu_us FROM removed_hours);

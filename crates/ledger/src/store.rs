@@ -2,7 +2,6 @@
 
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -204,14 +203,9 @@ impl Store<'_> {
     }
 
     /// Removes a job with everything about it, except for a short note, its hours and the credit of
-    /// those who counted. No other job
-    /// gets its number.
+    /// those who counted. No other job gets its number.
     pub(crate) fn remove_job(&self, job: JobId) -> Result<()> {
-        self.change(
-            "INSERT INTO removed_hours SELECT job, owner, counted_by, day, processor_us, gpu_us FROM accounting \
-             WHERE job = ?",
-            [job.0],
-        )?;
+        self.change(queries::KEEP_HOURS, [job.0])?;
         self.change(queries::KEEP_CREDITS, [job.0])?;
         self.change(
             "INSERT INTO removed \
@@ -376,16 +370,15 @@ impl Store<'_> {
         self.note_trust(&TrustChange { party, trusted, proof, reason, at_ms: self.now_ms })
     }
 
-    /// The owner of each job with counts, and the thread time of all its counts. Removed jobs are
-    /// included.
-    pub(crate) fn hours(&self) -> Result<BTreeMap<JobId, (String, Hours)>> {
+    /// The thread time of all counts of each job that has counts, and of all removed jobs of each
+    /// owner together, with the owner.
+    pub(crate) fn hours(&self) -> Result<Vec<(Option<JobId>, String, Hours)>> {
         let query = "SELECT job, owner, CAST(min(total(processor_us), 4e18) AS INTEGER), \
              CAST(min(total(gpu_us), 4e18) AS INTEGER) FROM accounting GROUP BY 1, 2";
-        let all = self.all(query, [], |row| {
+        self.all(query, [], |row| {
             let hours = Hours { processor_us: row.get(2)?, gpu_us: row.get(3)? };
-            Ok((JobId(row.get(0)?), (row.get(1)?, hours)))
-        })?;
-        Ok(all.into_iter().collect())
+            Ok((row.get::<_, Option<u64>>(0)?.map(JobId), row.get(1)?, hours))
+        })
     }
 
     /// All changes of trust, the oldest first.

@@ -18,13 +18,14 @@ use crate::{Contents, LedgerFault, Result};
 /// how many there are. The caller sets the epoch and the number of the last job. This function
 /// fails if rows, totals and states contradict each other.
 pub(crate) fn restore(store: &Store<'_>) -> Result<(Restored, Contents)> {
-    let (all, mut hours) = (store.hours()?, BTreeMap::<String, Hours>::new());
-    for (owner, taken) in all.values() {
-        *hours.entry(owner.clone()).or_default() += *taken;
+    let (mut hours, mut of_jobs) = (BTreeMap::<String, Hours>::new(), BTreeMap::new());
+    for (job, owner, taken) in store.hours()? {
+        *hours.entry(owner).or_default() += taken;
+        of_jobs.extend(job.map(|job| (job, taken)));
     }
     let (mut jobs, mut contents) = (Vec::new(), Contents::default());
     for job in store.jobs(None)? {
-        let hours = all.get(&job.id).map(|(_, hours)| *hours).unwrap_or_default();
+        let hours = of_jobs.get(&job.id).copied().unwrap_or_default();
         jobs.push(restore_job(store, job, hours, &mut contents)?);
     }
     contents.jobs = jobs.len() as u64;
