@@ -10,6 +10,9 @@ use farm::{
 use crate::rows::Rows;
 use crate::snapshot::JobSnapshot;
 
+/// A process of a worker: its owner and its instance.
+pub type Process = (String, u64);
+
 /// The model's state of a job.
 pub struct Book {
     pub fingerprint: Fingerprint,
@@ -29,7 +32,7 @@ pub struct Book {
     pub free: u64,
     /// For each ordinal that is not counted: the processes that crashed with it, by their owners
     /// and instances.
-    pub attempts: BTreeMap<usize, Vec<(String, u64)>>,
+    pub attempts: BTreeMap<usize, Vec<Process>>,
     /// Ordinals that are failed, which are not leased.
     pub failed: BTreeSet<usize>,
     /// The rows, as they were reported to the farm.

@@ -17,7 +17,7 @@ use farm::{
     Report, Request, RequestId, SessionId, WorkerMessage,
 };
 
-use crate::books::{Book, Held, Seat, ordinals};
+use crate::books::{Book, Held, Process, Seat, ordinals};
 use crate::coverage::Coverage;
 use crate::ledger::Ledger;
 use crate::scenario::{ClientRequest, League};
@@ -51,7 +51,7 @@ pub struct Model {
     /// The number of the newest lease, in all lives of the coordinator.
     last_lease: u64,
     /// A process that crashed in this step, and its tasks.
-    pub lost_now: Option<((String, u64), BTreeSet<(JobId, usize)>)>,
+    pub lost_now: Option<(Process, BTreeSet<(JobId, usize)>)>,
     /// Tasks that are failed in this step.
     pub failed_now: Vec<(JobId, u64)>,
     /// Whether the farm has decided about the report of this step.
