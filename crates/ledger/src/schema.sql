@@ -198,10 +198,10 @@ UNION ALL
 SELECT NULL, owner, machine, worker, kernel, tasks, placements, busy_us, agreed, contradicted, last_at
 FROM removed_credits;
 
--- The thread time of a job's counts, or without a job that of all removed jobs of an owner, by the
--- owner who counted and the day in UTC on which they were noted: accepted ranges, second counts, and what is only evidence. The microseconds are exact up
--- to 2^53. The sums are floating-point, because sums of integers would fail if a worker invents
--- times.
+-- The thread time of the counts of a job, by the owner who counted and the day in UTC on which they
+-- were noted: accepted ranges, second counts, and what is only evidence. All removed jobs of an
+-- owner are told together, without a job. The microseconds are exact up to 2^53. The sums are
+-- floating-point, because sums of integers would fail if a worker invents times.
 CREATE VIEW accounting AS
 SELECT *, processor_us / 3.6e9 AS processor_hours, gpu_us / 3.6e9 AS gpu_hours
 FROM (SELECT job,
