@@ -48,13 +48,13 @@ def main(program, seconds):
                 processes.append(subprocess.Popen(command, env=environment, start_new_session=True))
                 time.sleep(1)
             samples, jobs, tasks, removed = [], 0, 0, 0
-            tasks_of_each = [plan_tasks(program, n, environment) for n in SIZES]
+            tasks_of_all = sum(plan_tasks(program, n, environment) for n in SIZES)
             begun = sampled = time.monotonic()
             while (now := time.monotonic()) < begun + seconds:
                 said = queens("submit", f"{SIZES[0]}..{SIZES[-1]}", "--method", "rows", "--rows", str(ROWS), "--wait")
                 totals = [int(line.split()[-1]) for line in said.splitlines()]
                 assert totals == TOTALS, said
-                jobs, tasks = jobs + len(TOTALS), tasks + sum(tasks_of_each)
+                jobs, tasks = jobs + len(TOTALS), tasks + tasks_of_all
                 if jobs > removed + KEPT:
                     queens("jobs", "rm", *(str(job) for job in range(removed + 1, jobs - KEPT + 1)))
                     removed = jobs - KEPT
@@ -74,7 +74,7 @@ def main(program, seconds):
 def plan_tasks(program, n, environment):
     command = [program, "plan", str(n), "--method", "rows", "--rows", str(ROWS), "--json"]
     said = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
-    return int(json.loads(said)["tasks"])
+    return json.loads(said)["tasks"]
 
 
 def sample(processes, ledger, tasks):
