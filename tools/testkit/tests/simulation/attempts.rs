@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use farm::{Change, Effect, Event, JobId, JobState, JobView, LedgerCommand, Request, SessionId};
 
-use crate::books::{Book, Seat, ordinals};
+use crate::books::{Book, Process, Seat, ordinals};
 use crate::coverage::Coverage;
 use crate::model::Model;
 
@@ -26,7 +26,7 @@ impl Book {
 
     /// Takes back the attempts of a process that did not crash. A task has failed only as long as
     /// three processes crashed with it.
-    pub fn came_back(&mut self, process: &(String, u64), coverage: &mut Coverage) {
+    pub fn came_back(&mut self, process: &Process, coverage: &mut Coverage) {
         for (ordinal, attempts) in &mut self.attempts {
             let before = attempts.len();
             attempts.retain(|crashed| crashed != process);
