@@ -47,6 +47,11 @@ impl Connection {
     }
 }
 
+/// The words that were typed after the program's name. What is no text in them is shown as such.
+pub(crate) fn typed() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned())
+}
+
 /// The text as one word of a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,".contains(c);

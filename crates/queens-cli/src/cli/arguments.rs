@@ -18,7 +18,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use console::Term;
 
 use super::help;
-use crate::advice::{Connection, quoted};
+use crate::advice::{self, Connection, quoted};
 use crate::failure::Failure;
 use crate::terminal::Style;
 use crate::{output, stderr};
@@ -222,7 +222,7 @@ fn size_alone(error: &clap::Error, typed: &Typed) -> Option<String> {
     }
     // clap names the first digit alone, like an option of one letter.
     let refused = text(ContextKind::InvalidArg)?;
-    let mut words = std::env::args().filter(|word| word.starts_with(refused));
+    let mut words = advice::typed().filter(|word| word.starts_with(refused));
     let negative = words.find(|word| word.strip_prefix('-').is_some_and(|size| is_size(&size)))?;
     let command = typed.commands.last().filter(|_| typed.commands.len() > 1)?;
     let size = negative.trim_start_matches('-');

@@ -216,3 +216,14 @@ fn a_size_without_its_command_suggests_the_command() {
     run(&mut queens(&["serve"])).usage("coordinator");
     run(&mut queens(&["draw", "1"])).success();
 }
+
+#[test]
+#[cfg(unix)]
+fn a_word_that_is_no_text_is_refused_like_any_other() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let [word, option] = [&b"\xff"[..], b"--\xff"].map(std::ffi::OsStr::from_bytes);
+    for (command, wrong) in [("count", word), ("solve", word), ("jobs", option), ("draw", option)] {
+        run(queens(&[command, "8", "8"]).arg(wrong)).usage("queens");
+    }
+}

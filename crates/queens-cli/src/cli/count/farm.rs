@@ -14,6 +14,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio_stream::{Stream, StreamExt};
 
 use super::{CountArgs, Counted};
+use crate::advice::{quoted, typed};
 use crate::answer;
 use crate::cli::plan::published;
 use crate::cli::shard::with_shard;
@@ -85,12 +86,7 @@ const LONG_S: f64 = 300.0;
 
 /// How long a count takes that nothing keeps, and the same command with a ledger.
 fn advice(n: u32, left: f64) -> String {
-    let typed =
-        std::env::args().skip(1).map(|word| match word.contains([' ', '\'', '"', '*', '$']) {
-            true => format!("'{word}'"),
-            false => word,
-        });
-    let typed = typed.collect::<Vec<_>>().join(" ");
+    let typed = typed().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ");
     format!(
         "this takes about {}, and a stop would lose it: `queens {typed} --ledger q{n}.db` keeps what is counted",
         clock(left)
